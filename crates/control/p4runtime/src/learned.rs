@@ -3,7 +3,7 @@
 
 use forebay_bits::Bits;
 use forebay_ir::{ActionId, RegisterId, TableId};
-use forebay_pipeline::{Held, LearnedEntries, LearnedEntry, Pipeline};
+use forebay_pipeline::{AdoptedEntry, Held, LearnedEntries, LearnedEntry, Pipeline};
 use prost::Message;
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,6 +28,18 @@ struct Group {
     entries: Vec<Entry>,
     #[prost(message, repeated, tag = "2")]
     held: Vec<HeldNumber>,
+    /// Entries that are a controller's by now.
+    #[prost(message, repeated, tag = "3")]
+    adopted: Vec<EntryName>,
+}
+
+/// What names an entry.
+#[derive(Clone, PartialEq, Message)]
+struct EntryName {
+    #[prost(uint32, tag = "1")]
+    table: u32,
+    #[prost(message, repeated, tag = "2")]
+    key: Vec<Value>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -127,6 +139,7 @@ impl Group {
         Group {
             held: held.collect(),
             entries: learned.entries.into_iter().map(Entry::of).collect(),
+            adopted: learned.adopted.into_iter().map(EntryName::of).collect(),
         }
     }
 
@@ -144,6 +157,23 @@ impl Group {
                 .iter()
                 .map(|entry| entry.at(places))
                 .collect::<Option<_>>()?,
+            adopted: self.adopted.iter().filter_map(|entry| entry.at(places)).collect(),
+        })
+    }
+}
+
+impl EntryName {
+    fn of(entry: AdoptedEntry) -> EntryName {
+        EntryName {
+            table: entry.table.0,
+            key: entry.key.iter().map(Value::of).collect(),
+        }
+    }
+
+    fn at(&self, places: &Places) -> Option<AdoptedEntry> {
+        Some(AdoptedEntry {
+            table: TableId(place(&places.tables, self.table)?),
+            key: self.key.iter().map(Value::bits).collect::<Option<_>>()?,
         })
     }
 }

@@ -39,7 +39,7 @@ mod straight;
 mod worker;
 
 pub use control::{Batch, CrcParameters, EndedEntries, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
-pub use control::{Held, LearnedEntries, LearnedEntry, LearningCounters};
+pub use control::{AdoptedEntry, Held, LearnedEntries, LearnedEntry, LearningCounters};
 pub use error::{ControlError, LoadError, ObjectKind};
 /// `PSA_PORT_CPU`, `PNA_PORT_CPU`: the port to the controllers in programs for PSA and PNA.
 pub use forebay_arch::psa::PORT_CPU as PORTABLE_CPU_PORT;

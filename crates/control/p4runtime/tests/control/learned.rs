@@ -3,6 +3,8 @@
 use super::support::{Switch, config_of, installed};
 use forebay_p4runtime::{Device, Now, Output, Settings};
 use forebay_pipeline::{IngressArguments, IngressPacket, LearnedEntries, NoTrace, Pipeline, Worker};
+use forebay_protocol::p4::v1::Update;
+use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
@@ -134,12 +136,42 @@ fn what_controllers_did_to_them_is_done_again() {
         assert_eq!(count(&again), expected);
         // From now on the entry is the controller's. The other one of the pair has the number.
         if keeps_learned {
-            let kept = restarted(&switch, &again.device.snapshot(), &[], true);
+            let mut kept = restarted(&switch, &again.device.snapshot(), &[], true);
             assert_eq!(register(&kept, "numbers.counts", 2), 3);
+            kept.arbitrate(super::support::PRIMARY, "", Some(1)).unwrap();
+            kept.delete(&format!("{OF_5} }}"));
+            assert_eq!(count(&kept), (2, 2), "they end together");
+            assert_eq!(register(&kept, "numbers.counts", 2), 2);
         }
         let once_more = restarted(&switch, &again.device.snapshot(), &[], false);
         once_more.expect("table_entry { table_id: $sessions }", &[&changed]);
     }
+}
+
+/// Both entries of each pair are the controller's, and the numbers are theirs as before.
+#[test]
+fn pairs_that_controllers_have_changed_stay_pairs() {
+    let mut switch = with_sessions(true);
+    let found = ["sessions", "answers"].map(|table| switch.read(&format!("table_entry {{ table_id: ${table} }}")));
+    for mut entity in found.concat() {
+        if let Some(Kind::TableEntry(entry)) = &mut entity.entity {
+            // The table has none that a controller could write.
+            entry.idle_timeout_ns = 0;
+        }
+        let update = Update {
+            r#type: Type::Modify as i32,
+            entity: Some(entity),
+        };
+        switch.batch(Atomicity::ContinueOnError, vec![update]).unwrap();
+    }
+    assert_eq!(register(&switch, "numbers.counts", 2), 3);
+    let mut again = restarted(&switch, &switch.device.snapshot(), &[], true);
+    assert_eq!(count(&again), (3, 3));
+    assert_eq!(register(&again, "numbers.counts", 2), 3);
+    again.arbitrate(super::support::PRIMARY, "", Some(1)).unwrap();
+    again.delete(&format!("{OF_5} }}"));
+    assert_eq!(count(&again), (2, 2));
+    assert_eq!(register(&again, "numbers.counts", 2), 2);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub use batch::{Batch, EndedEntries};
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;
 use forebay_tables::TokenRate;
-pub use learning::{Held, LearnedEntries, LearnedEntry, LearningCounters};
+pub use learning::{AdoptedEntry, Held, LearnedEntries, LearnedEntry, LearningCounters};
 pub use records::{IdleTime, Record};
 
 /// A table entry.

@@ -99,6 +99,10 @@ impl Known {
             is_learned: false,
         }
     }
+
+    fn is_tied(&self) -> bool {
+        self.partner != NO_PARTNER || self.holds != Holds::NONE
+    }
 }
 
 /// See the [module](self).
@@ -178,12 +182,13 @@ impl Book {
         self.known_of(entry).is_some_and(|known| known.is_learned)
     }
 
-    /// The entries of a table that packets have added, in the order of slots from `first` on.
+    /// The entries of a table that packets have added, and those to which something is still tied, in the order of
+    /// slots from `first` on.
     pub(super) fn learned(&self, table: TableId, first: usize) -> impl Iterator<Item = EntryKey> + '_ {
         let slots = self.known.get(table.index()).map_or(&[][..], Vec::as_slice);
         let learned = (first as u32..)
             .zip(slots.get(first..).unwrap_or_default())
-            .filter(|(_, known)| known.is_learned && known.entry != NOTHING);
+            .filter(|(_, known)| known.entry != NOTHING && (known.is_learned || known.is_tied()));
         learned.map(move |(slot, known)| EntryKey {
             table,
             slot,

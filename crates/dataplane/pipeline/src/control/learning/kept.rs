@@ -16,8 +16,19 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct LearnedEntries {
     /// The entries.
     pub entries: Vec<LearnedEntry>,
+    /// Those that a controller has changed: they are its own, and still end together with the others.
+    pub adopted: Vec<AdoptedEntry>,
     /// Numbers of pools and shares of quotas.
     pub held: Vec<Held>,
+}
+
+/// An entry that a packet has added and a controller has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdoptedEntry {
+    /// Its table.
+    pub table: TableId,
+    /// A value for each field.
+    pub key: Vec<Bits>,
 }
 
 /// An entry that a packet has added.
@@ -70,8 +81,8 @@ impl Pipeline {
         records
     }
 
-    /// All entries that packets have added, as of a moment of this call, in no order. Entries that expire before the
-    /// end of the call may be left out.
+    /// All entries that packets have added, as of a moment of this call, in no order, and what is tied to those that
+    /// controllers have changed. Entries that expire before the end of the call may be left out.
     pub fn learned(&self) -> Vec<LearnedEntries> {
         let mut control = self.control();
         let (mut all, latest_ns) = self.learned_in_parts(&mut control);
@@ -87,7 +98,7 @@ impl Pipeline {
         }
         drop(control);
         let mut all: Vec<_> = all.into_iter().map(|(_, learned)| learned).collect();
-        all.retain(|learned| !learned.entries.is_empty());
+        all.retain(|learned| !learned.entries.is_empty() || !learned.adopted.is_empty());
         // Until here it is the time of the last hit.
         for entry in all.iter_mut().flat_map(|learned| &mut learned.entries) {
             entry.idle_ns = latest_ns.saturating_sub(entry.idle_ns);
@@ -116,20 +127,31 @@ impl Pipeline {
         (all, latest_ns)
     }
 
-    /// An entry and its partner, unless a controller has changed that, with what both hold, and with the times of their
-    /// last hits in place of those since then.
+    /// An entry and its partner with what both hold, and with the times of their last hits in place of those since
+    /// then.
     fn learned_with(&self, control: &Control, entry: EntryKey, latest_ns: &mut u64) -> LearnedEntries {
         let mut learned = LearnedEntries::default();
-        // What one of a pair holds is taken as long as the other one exists, too.
         for entry in [Some(entry), control.book.partner(entry)].into_iter().flatten() {
             learned.held.extend(control.book.held(entry).map(held_of));
-        }
-        for entry in [Some(entry), learned_partner(control, entry)].into_iter().flatten() {
+            if !control.book.is_learned(entry) {
+                learned.adopted.extend(self.adopted_entry(control, entry));
+                continue;
+            }
             let last_hit_ns = self.stateful.last_hit_ns(entry.table, entry.slot as usize);
             *latest_ns = last_hit_ns.max(*latest_ns);
             learned.entries.extend(self.learned_entry(control, entry));
         }
         learned
+    }
+
+    fn adopted_entry(&self, control: &Control, entry: EntryKey) -> Option<AdoptedEntry> {
+        let table = entry.table;
+        let present = control.tables[table.index()].in_slot(entry.slot)?;
+        if present.id() != entry.id {
+            return None;
+        }
+        let key = exact_key(&self.program.tables[table.index()], &present)?;
+        Some(AdoptedEntry { table, key })
     }
 
     /// An entry, with the time of its last hit in place of that since then.
@@ -140,18 +162,12 @@ impl Pipeline {
             return None;
         }
         let declared = &self.program.tables[table.index()];
-        let key = convert::key_of(declared, &present)
-            .into_iter()
-            .map(|value| match value {
-                KeyMatch::Exact(value) => Some(value),
-                _ => None,
-            });
         let EntryAction::Call(call) = present.action() else {
             return None;
         };
         Some(LearnedEntry {
             table,
-            key: key.collect::<Option<_>>()?,
+            key: exact_key(declared, &present)?,
             action: ActionId(call.action.0),
             args: call.args.clone(),
             timeout_ns: present.idle_timeout_ns(),
@@ -161,7 +177,8 @@ impl Pipeline {
 
     /// Adds entries again that packets had added to a pipeline of a program with the same tables, and takes what they
     /// hold from its pools and quotas, none of whose numbers may be taken. Entries for which there is no place are left
-    /// out, with their partners. Returns how many were added.
+    /// out, with their partners. Those that controllers have changed must be there again already. Returns how many were
+    /// added.
     pub fn learn_again(&self, learned: &[LearnedEntries], now_ns: u64) -> usize {
         self.batch(|batch| {
             let mut taken = Taken::new();
@@ -204,6 +221,10 @@ impl Batch<'_> {
                 }
             }
         }
+        let count = added.len();
+        let adopted = learned.adopted.iter().filter_map(|entry| self.find_adopted(entry));
+        let adopted: Vec<EntryKey> = adopted.collect();
+        added.extend(adopted);
         let Some((first, others)) = added.split_first() else {
             return 0;
         };
@@ -217,7 +238,13 @@ impl Batch<'_> {
         }
         let partner = others.first().copied();
         self.control_mut().book.tie(*first, Tie { partner, held });
-        added.len()
+        count
+    }
+
+    fn find_adopted(&self, entry: &AdoptedEntry) -> Option<EntryKey> {
+        let key = entry.key.iter().cloned().map(KeyMatch::Exact).collect();
+        let found = self.table(entry.table).find(key, 0).ok()?;
+        self.entry_key(entry.table, found.id())
     }
 
     /// What entries are to hold; nothing when a number is not of this program's pools, or taken.
@@ -249,16 +276,21 @@ impl Batch<'_> {
     }
 }
 
-/// The other entry of a pair, if no controller has changed it.
-fn learned_partner(control: &Control, entry: EntryKey) -> Option<EntryKey> {
-    let partner = control.book.partner(entry);
-    partner.filter(|partner| control.book.is_learned(*partner))
+/// The key of an entry of a table whose fields are all matched exactly.
+fn exact_key(declared: &forebay_ir::Table, entry: &forebay_tables::Entry) -> Option<Vec<Bits>> {
+    let values = convert::key_of(declared, entry).into_iter();
+    let values = values.map(|value| match value {
+        KeyMatch::Exact(value) => Some(value),
+        _ => None,
+    });
+    values.collect()
 }
 
 /// Whether this is the first entry of a pair, since a pair is met twice.
 fn is_met_first(control: &Control, entry: EntryKey) -> bool {
     let place = |entry: EntryKey| (entry.table, entry.slot);
-    learned_partner(control, entry).is_none_or(|partner| place(entry) < place(partner))
+    let partner = control.book.partner(entry);
+    partner.is_none_or(|partner| place(entry) < place(partner))
 }
 
 fn held_of(hold: Hold) -> Held {

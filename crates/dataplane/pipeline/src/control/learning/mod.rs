@@ -21,7 +21,7 @@ use book::Tie;
 pub(crate) use book::{Book, EntryKey, Hold};
 use forebay_ir::{DigestId, Program, Recipient, TableId};
 use forebay_tables::{EntryId, Key, Table, TableError};
-pub use kept::{Held, LearnedEntries, LearnedEntry};
+pub use kept::{AdoptedEntry, Held, LearnedEntries, LearnedEntry};
 pub(crate) use requests::LearnedList;
 use requests::{EntryPlan, Learned, Plan};
 use std::sync::atomic::{AtomicU64, Ordering};
