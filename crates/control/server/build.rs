@@ -7,6 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .build_client(false)
         .codec_path("crate::codec::MessageCodec")
         .extern_path(".p4", "::forebay_protocol::p4")
+        .extern_path(".p4.v1.ReadResponse", "crate::codec::ReadAnswer")
         .extern_path(".google.rpc", "::forebay_protocol::google::rpc")
         .compile_fds(descriptors)?;
     Ok(())

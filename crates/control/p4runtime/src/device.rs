@@ -24,11 +24,13 @@ use forebay_protocol::p4::v1::{
     ReadRequest, ReadResponse, StreamError, StreamMessageRequest, StreamMessageResponse, StreamOtherError, Update,
     WriteRequest,
 };
+use prost::Message;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Entities of one message of a read.
+/// Entities of one message of a read, and their bytes, of which the last one may have more: clients take 4 MB.
 const ENTITIES_PER_MESSAGE: usize = 256;
+const BYTES_PER_MESSAGE: usize = 1 << 20;
 
 /// A controller's stream, as the server numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -452,6 +454,7 @@ impl Device {
         let forwarding = self.current().ok_or_else(no_program)?;
         let role = self.arbitration.reader(&request.role)?;
         let mut message = ReadResponse::default();
+        let mut bytes = 0;
         let mut is_empty = true;
         let results: Vec<Result<(), Error>> = request
             .entities
@@ -462,9 +465,12 @@ impl Device {
                         return;
                     }
                     is_empty = false;
-                    message.entities.push(Entity { entity: Some(entity) });
-                    if message.entities.len() >= ENTITIES_PER_MESSAGE {
+                    let entity = Entity { entity: Some(entity) };
+                    bytes += entity.encoded_len();
+                    message.entities.push(entity);
+                    if message.entities.len() >= ENTITIES_PER_MESSAGE || bytes >= BYTES_PER_MESSAGE {
                         sink(std::mem::take(&mut message));
+                        bytes = 0;
                     }
                 })
             })

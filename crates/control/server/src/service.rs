@@ -1,6 +1,7 @@
 //! The calls of gRPC.
 
 use crate::access::{Access, Permissions, Right};
+use crate::codec::ReadAnswer;
 use crate::generated::p4_runtime_server::P4Runtime;
 use crate::header_room::HeaderRoom;
 use crate::limits::Limits;
@@ -15,8 +16,8 @@ use forebay_protocol::p4::v1::stream_message_request::Update;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse,
-    StreamMessageRequest, WriteRequest, WriteResponse,
+    ReadRequest, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse, StreamMessageRequest,
+    WriteRequest, WriteResponse,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +75,7 @@ impl P4Runtime for Service {
         Ok(Response::new(WriteResponse {}))
     }
 
-    type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadResponse, Status>>>;
+    type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadAnswer, Status>>>;
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
         self.access.of_call(request.extensions()).check(Right::Read)?;
@@ -82,8 +83,8 @@ impl P4Runtime for Service {
         let request = request.into_inner();
         let mut messages = Vec::new();
         let read = || {
-            self.shared
-                .call(|device, now| device.read(&request, now, &mut |message| messages.push(Ok(message))))
+            let mut sink = |message| messages.push(Ok(ReadAnswer::of(&message)));
+            self.shared.call(|device, now| device.read(&request, now, &mut sink))
         };
         if let Err(rejection) = tokio::task::block_in_place(read) {
             messages.push(Err(of_rejection(&rejection, room)));

@@ -79,12 +79,10 @@ fn read_table(
         give(source, table, wanted, &record, sink);
         return Ok(());
     }
-    let records = match source.without_learned {
-        true => source.pipeline.written_records(table.index),
-        false => source.pipeline.records(table.index),
-    };
-    for record in &records {
-        give(source, table, wanted, record, sink);
+    let each = |record: Record| give(source, table, wanted, &record, sink);
+    match source.without_learned {
+        true => source.pipeline.each_written_record(table.index, each),
+        false => source.pipeline.each_record(table.index, each),
     }
     Ok(())
 }

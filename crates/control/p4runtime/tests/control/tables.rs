@@ -343,6 +343,23 @@ fn a_read_without_entities_has_one_empty_message() {
     );
 }
 
+/// Clients of gRPC take messages of 4 MB.
+#[test]
+fn much_metadata_comes_in_several_messages() {
+    let mut switch = Switch::new();
+    let metadata = "m".repeat(900_000);
+    (1..=6).for_each(|number| switch.insert(&forwarding(number, &format!("{TO_PORT_2} metadata: \"{metadata}\""))));
+    let request = ReadRequest {
+        device_id: 1,
+        entities: vec![switch.entity("table_entry { table_id: $forwarding }")],
+        ..ReadRequest::default()
+    };
+    let mut counts = Vec::new();
+    let mut sink = |message: ReadResponse| counts.push(message.entities.len());
+    switch.device.read(&request, switch.now, &mut sink).unwrap();
+    assert_eq!(counts, [2, 2, 2]);
+}
+
 #[test]
 fn filters_of_reads() {
     let mut switch = Switch::new();

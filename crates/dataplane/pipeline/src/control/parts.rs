@@ -51,6 +51,27 @@ impl Pipeline {
             let_others_in(&mut control);
         }
     }
+
+    /// Passes what `read` makes of the entries of a table to `take`, in the order in which they were added. While
+    /// `take` works, others may have the lock.
+    pub(super) fn each_entry<T>(
+        &self,
+        table: TableId,
+        read: impl Fn(&Control, &Entry) -> Option<T>,
+        mut take: impl FnMut(T),
+    ) {
+        let mut parts = Parts::of(&self.control().tables[table.index()]);
+        loop {
+            let control = self.control();
+            let part = parts.next(&control.tables[table.index()]);
+            let made: Vec<T> = part.iter().filter_map(|entry| read(&control, entry)).collect();
+            MutexGuard::unlock_fair(control);
+            made.into_iter().for_each(&mut take);
+            if part.len() < PART {
+                return;
+            }
+        }
+    }
 }
 
 /// Lets a thread that waits for the lock have it first.

@@ -44,6 +44,11 @@ impl Pipeline {
         records
     }
 
+    /// Passes the entries of a table to `take`, in the order in which they were added, without all of them in memory.
+    pub fn each_record(&self, table: TableId, take: impl FnMut(Record)) {
+        self.each_entry(table, |_, entry| Some(self.record_of(table, entry)), take);
+    }
+
     /// The entry with this match and priority.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::load::Pipeline;
 use crate::objects::Control;
 use forebay_bits::Bits;
 use forebay_ir::{ActionId, Recipient, RegisterId, TableId};
-use forebay_tables::{ActionCall, EntryAction, KeyMatch, Table};
+use forebay_tables::{ActionCall, Entry, EntryAction, KeyMatch, Table};
 use parking_lot::MutexGuard;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,21 +64,18 @@ const PRESENT_PART: usize = 16 * PART;
 type Taken = BTreeMap<(RegisterId, RegisterId), BTreeSet<u32>>;
 
 impl Pipeline {
-    /// The entries of a table that packets have not added, in the order in which they were added. Packets may add
-    /// others meanwhile.
-    pub fn written_records(&self, table: TableId) -> Vec<Record> {
-        let mut records = Vec::new();
-        self.for_entries(table, |control, entry| {
+    /// Passes the entries of a table that packets have not added to `take`, in the order in which they were added.
+    /// Packets may add others meanwhile.
+    pub fn each_written_record(&self, table: TableId, take: impl FnMut(Record)) {
+        let read = |control: &Control, entry: &Entry| {
             let key = EntryKey {
                 table,
                 slot: entry.slot() as u32,
                 id: entry.id(),
             };
-            if !control.book.is_learned(key) {
-                records.push(self.record_of(table, entry));
-            }
-        });
-        records
+            (!control.book.is_learned(key)).then(|| self.record_of(table, entry))
+        };
+        self.each_entry(table, read, take);
     }
 
     /// All entries that packets have added, as of a moment of this call, in no order, and what is tied to those that
@@ -277,7 +274,7 @@ impl Batch<'_> {
 }
 
 /// The key of an entry of a table whose fields are all matched exactly.
-fn exact_key(declared: &forebay_ir::Table, entry: &forebay_tables::Entry) -> Option<Vec<Bits>> {
+fn exact_key(declared: &forebay_ir::Table, entry: &Entry) -> Option<Vec<Bits>> {
     let values = convert::key_of(declared, entry).into_iter();
     let values = values.map(|value| match value {
         KeyMatch::Exact(value) => Some(value),
