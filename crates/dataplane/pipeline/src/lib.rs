@@ -38,8 +38,8 @@ mod storage;
 mod straight;
 mod worker;
 
-pub use control::{Batch, CrcParameters, EndedEntries, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use control::{AdoptedEntry, Held, LearnedEntries, LearnedEntry, LearningCounters};
+pub use control::{Batch, CrcParameters, EndedEntries, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
 pub use error::{ControlError, LoadError, ObjectKind};
 /// `PSA_PORT_CPU`, `PNA_PORT_CPU`: the port to the controllers in programs for PSA and PNA.
 pub use forebay_arch::psa::PORT_CPU as PORTABLE_CPU_PORT;
@@ -51,7 +51,7 @@ pub use forebay_exec::{Event, NoTrace, Tracer};
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
 pub use forebay_tables::{ColorCounts, CounterValue, TokenRate};
 pub use frame_buffer::FrameBuffer;
-pub use load::{EXPIRY_PROFILES, Engine, FastPath, Options, Pipeline};
+pub use load::{EXPIRY_PROFILES, Engine, FastPath, GROUP_WEIGHT_MAX, Options, Pipeline};
 pub use memory::{Demand, demands};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{

@@ -118,7 +118,7 @@ pub struct Pipeline {
 }
 
 /// The largest sum of weights in a group of an action selector.
-const GROUP_WEIGHT_MAX: u64 = 65_536;
+pub const GROUP_WEIGHT_MAX: u64 = 65_536;
 
 impl Pipeline {
     /// Loads a program with default options.

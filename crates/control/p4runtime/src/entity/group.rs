@@ -11,7 +11,7 @@ use crate::ports::{PortReader, Ports};
 use crate::schema::dictionary::Dictionary;
 use crate::schema::{ProfileSchema, Schema, find};
 use crate::status::Error;
-use forebay_pipeline::Batch;
+use forebay_pipeline::{Batch, GROUP_WEIGHT_MAX};
 use forebay_protocol::p4::v1::ActionProfileGroup;
 use forebay_protocol::p4::v1::action_profile_action::WatchKind as OneShotWatch;
 use forebay_protocol::p4::v1::action_profile_group::Member;
@@ -113,10 +113,22 @@ fn check(change: &Change<'_, '_>, profile: &ProfileSchema, group: &ActionProfile
         }
     }
     let weights = group.members.iter().map(|member| member.weight);
+    check_total(profile, weights.clone())?;
     match size > 0 && group_size(profile, weights) > i64::from(size) {
         true => Err(Error::exhausted(format!(
             "`{}`: group {} would be larger than its max_size {size}",
             profile.name, group.group_id
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses more weight than a group of the pipeline can have: all members are in it when their ports are up.
+pub(crate) fn check_total(profile: &ProfileSchema, weights: impl Iterator<Item = i32>) -> Result<(), Error> {
+    match sum_of_weights(weights) as u64 > GROUP_WEIGHT_MAX {
+        true => Err(Error::exhausted(format!(
+            "`{}`: a group's weights add up to {GROUP_WEIGHT_MAX} at most",
+            profile.name
         ))),
         false => Ok(()),
     }

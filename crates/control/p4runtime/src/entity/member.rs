@@ -18,6 +18,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, member: &ActionProfi
     }
     let key = (member.action_profile_id, member.member_id);
     if how == Type::Delete {
+        check_unused(change.ledger, profile, key)?;
         change.batch.delete_member(&profile.name, member.member_id)?;
         change.ledger.members_mut().remove(&key);
         return Ok(());
@@ -48,6 +49,19 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, member: &ActionProfi
     };
     change.ledger.members_mut().insert(key, canonical);
     Ok(())
+}
+
+/// Refuses to delete a member that is in a group, of which the pipeline does not know while the port that it watches is
+/// down.
+fn check_unused(ledger: &Ledger, profile: &ProfileSchema, (profile_id, member): (u32, u32)) -> Result<(), Error> {
+    let mut groups = ledger.groups().range((profile_id, 0)..=(profile_id, u32::MAX));
+    match groups.any(|(_, group)| group.members.iter().any(|in_group| in_group.member_id == member)) {
+        true => Err(Error::precondition(format!(
+            "`{}`: member {member} is in use",
+            profile.name
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// A table that uses a profile: all of them list the same actions.

@@ -124,6 +124,7 @@ fn check(profile: &ProfileSchema, set: &ActionProfileActionSet) -> Result<(), Er
         .iter()
         .try_for_each(|listed| group::check_weight(profile, listed.weight))?;
     let weights = actions.iter().map(|listed| listed.weight);
+    group::check_total(profile, weights.clone())?;
     let size = match set.size_semantics() {
         SizeSemantics::DefaultSizeDeterminedByActionSelector => group::group_size(profile, weights),
         SizeSemantics::SumOfMembers => weights.count() as i64,

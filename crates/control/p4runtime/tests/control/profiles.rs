@@ -201,10 +201,14 @@ fn members_whose_port_is_down_are_left_out() {
     switch.device.port_changed(2, false);
     assert_eq!(switch.live_members(1), [2]);
     switch.expect(&group(1, ""), &[&group(1, watching)]);
+    switch.refuse_delete(&member(1, 2), (Code::FailedPrecondition, "member 1 is in use"));
     switch.device.port_changed(3, false);
     assert_eq!(switch.live_members(1), [] as [u32; 0]);
     switch.device.port_changed(2, true);
     assert_eq!(switch.live_members(1), [1]);
+    // What would be too much with all ports up is so before.
+    let heavy = r#"members { member_id: 1 weight: 1 } members { member_id: 2 weight: 65536 watch_port: "\x03" }"#;
+    switch.refuse_insert(&group(2, heavy), (Code::ResourceExhausted, "add up to 65536"));
     let nowhere = r#"members { member_id: 1 weight: 1 watch_port: "\x09" }"#;
     let expected = "`EntityIngress.next_hop_selector`: watch port of member 1: the switch has no port 9";
     switch.refuse_insert(&group(2, nowhere), (Code::InvalidArgument, expected));
