@@ -42,7 +42,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     }
     let matches = key::read(table, &entry.r#match)?;
     let priority = priority(table, entry)?;
-    check(table, entry)?;
+    check(change, table, entry)?;
     restriction::check_entry(table, &matches, priority)?;
     let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
     let written = written.ok_or_else(|| Error::invalid(format!("table `{}`: the entry has no action", table.name)))?;
@@ -73,7 +73,7 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         check_not_const(table, entry)?;
     }
     let found = find(change, table, entry)?;
-    check(table, entry)?;
+    check(change, table, entry)?;
     if !found.is_const {
         restriction::check_entry(table, &found.entry.matches, found.entry.priority)?;
     }
@@ -174,10 +174,12 @@ pub(crate) fn priority(table: &TableSchema, entry: &TableEntry) -> Result<i64, E
 }
 
 /// What an entry says besides its key and action must suit the table.
-fn check(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+fn check(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     let invalid = |problem: &str| Err(Error::invalid(format!("table `{}` {problem}", table.name)));
+    // Packets give time-outs to entries of controllers, too.
+    let is_of_packets = change.writer.writes_again && change.batch.deletes_idle(table.index);
     match entry.idle_timeout_ns {
-        1.. if !table.supports_timeout => return invalid("has no idle time-outs"),
+        1.. if !table.supports_timeout && !is_of_packets => return invalid("has no idle time-outs"),
         ..=-1 => return invalid("is given a negative idle time-out"),
         _ => {}
     }

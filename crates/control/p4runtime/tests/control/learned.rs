@@ -1,7 +1,7 @@
 //! Entries that packets have added: over a restart, and when another program takes the place of the present one.
 
 use super::support::{Switch, config_of, installed};
-use forebay_p4runtime::{Device, Now, Output, Settings};
+use forebay_p4runtime::{Code, Device, Now, Output, Settings};
 use forebay_pipeline::{IngressArguments, IngressPacket, LearnedEntries, NoTrace, Pipeline, Worker};
 use forebay_protocol::p4::v1::Update;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
@@ -172,6 +172,30 @@ fn pairs_that_controllers_have_changed_stay_pairs() {
     again.delete(&format!("{OF_5} }}"));
     assert_eq!(count(&again), (2, 2));
     assert_eq!(register(&again, "numbers.counts", 2), 2);
+}
+
+/// Packets give an entry of a controller a time-out, in a table where no controller can.
+#[test]
+fn a_time_out_from_packets_is_kept_with_the_controllers_entry() {
+    let source = SESSIONS.replace(
+        "hdr.input.user = user;",
+        "hdr.input.user = user; set_entry_expire_time(8w0);",
+    );
+    let mut switch = Switch::keeping(&source, settings(false));
+    switch.pipeline = installed(&mut switch.device);
+    let entry = r#"table_entry { table_id: $answers match { field_id: 1 exact { value: "\x09" } }
+        action { action { action_id: $back params { param_id: 1 value: "\x05" } } } "#;
+    switch.insert(&format!("{entry} }}"));
+    switch.packet(&[9, 0]);
+    let timed = format!("{entry} idle_timeout_ns: 60000000000 }}");
+    switch.expect("table_entry { table_id: $answers }", &[&timed]);
+    let again = restarted(&switch, &switch.device.snapshot(), &[], false);
+    again.expect("table_entry { table_id: $answers }", &[&timed]);
+    switch
+        .push(Action::ReconcileAndCommit, Some(config_of(&source)))
+        .unwrap();
+    switch.expect("table_entry { table_id: $answers }", &[&timed]);
+    switch.refuse_modify(&timed, (Code::InvalidArgument, "has no idle time-outs"));
 }
 
 #[test]

@@ -218,6 +218,11 @@ impl Batch<'_> {
         entry.is_some_and(|entry| self.partner(entry).is_some())
     }
 
+    /// See [`Pipeline::deletes_idle`].
+    pub fn deletes_idle(&self, table: TableId) -> bool {
+        self.pipeline.deletes_idle(table)
+    }
+
     /// See [`Pipeline::default_slot`].
     pub fn default_slot(&self, table: TableId) -> u64 {
         self.pipeline.default_slot(table)
