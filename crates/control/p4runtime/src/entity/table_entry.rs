@@ -63,7 +63,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         }
     };
     change.ledger.set_entry(table.id, id, notes(entry, resolved.one_shot));
-    change.timers.watch(table.id, id, idle_time(change.writer, entry));
+    watch(change, table, id, idle_time(change.writer, entry));
     direct::initialise(change, table, slot, entry);
     Ok(())
 }
@@ -116,9 +116,16 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     if written.is_some() {
         forget_one_shot(change, table, before)?;
     }
-    change.timers.watch(table.id, found.id, idle);
+    watch(change, table, found.id, idle);
     direct::modify(change, table, found.slot, entry);
     Ok(())
+}
+
+/// Notes when an entry is idle, unless the data plane deletes it then and says so.
+fn watch(change: &mut Change<'_, '_>, table: &TableSchema, entry: u64, idle: IdleTime) {
+    if !change.batch.deletes_idle(table.index) {
+        change.timers.watch(table.id, entry, idle);
+    }
 }
 
 /// Whether an update is about the entry itself, not about its counter and meter alone.

@@ -12,7 +12,7 @@
 use super::wheel::Wheel;
 use crate::entity::table_read::identity;
 use crate::forwarding::Forwarding;
-use crate::schema::Schema;
+use crate::schema::{Schema, TableSchema};
 use forebay_pipeline::{IdleTime, Pipeline};
 use forebay_protocol::p4::v1::{IdleTimeoutNotification, TableEntry};
 use std::collections::BTreeMap;
@@ -35,10 +35,11 @@ pub(crate) struct IdleTimers {
 }
 
 impl IdleTimers {
-    /// Timers for all entries that have a time-out.
+    /// Timers for all entries that have a time-out and that the data plane does not delete.
     pub(crate) fn of(schema: &Schema, pipeline: &Pipeline) -> IdleTimers {
         let mut timers = IdleTimers::default();
-        for table in schema.tables.values().filter(|table| table.supports_timeout) {
+        let keeps_idle = |table: &&TableSchema| table.supports_timeout && !pipeline.deletes_idle(table.index);
+        for table in schema.tables.values().filter(keeps_idle) {
             for (entry, idle) in pipeline.idle_times(table.index) {
                 timers.watch(table.id, entry, idle);
             }
@@ -49,7 +50,7 @@ impl IdleTimers {
         timers
     }
 
-    /// An entry was written.
+    /// An entry was written that the data plane does not delete when it is idle.
     pub(crate) fn watch(&mut self, table: u32, entry: u64, idle: IdleTime) {
         if idle.timeout_ns > 0 {
             self.wheel.arm((table, entry), idle.last_hit_ns, idle.timeout_ns);

@@ -439,3 +439,21 @@ fn entries_of_packets_are_read_deleted_and_told_when_they_expire() {
     });
     assert_eq!(told.sum::<usize>(), 2);
 }
+
+#[test]
+fn an_entry_of_a_controller_that_expires_is_told_once() {
+    let mut switch = Switch::with(LEARNS);
+    switch.insert(
+        r#"table_entry { table_id: $flows match { field_id: 1 exact { value: "\x01" } }
+        match { field_id: 2 exact { value: "\x02" } } action { action { action_id: $pass } }
+        idle_timeout_ns: 1000000000 }"#,
+    );
+    switch.sent();
+    switch.now.switch_ns = 1_500_000_000;
+    switch.device.tick(switch.now);
+    assert!(switch.sent().is_empty(), "it is still there");
+    switch.running().expire_at(switch.now.switch_ns);
+    switch.now.switch_ns = 2_000_000_000;
+    switch.device.tick(switch.now);
+    assert_eq!(switch.sent().len(), 1);
+}
