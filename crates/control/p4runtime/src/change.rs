@@ -18,7 +18,8 @@ pub(crate) struct Writer<'a> {
     /// Nanoseconds since the switch started.
     pub(crate) now_ns: u64,
     /// Whether what was read from a switch is written again. It may hold what no controller may write: members and
-    /// groups with number 0, which came with the entries that the switch was started with.
+    /// groups with number 0, which came with the entries that the switch was started with, and entries of the program
+    /// with priority 0.
     pub(crate) writes_again: bool,
 }
 

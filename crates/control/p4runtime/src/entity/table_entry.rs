@@ -41,7 +41,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         return Err(Error::denied(format!("table `{}`: its entries are const", table.name)));
     }
     let matches = key::read(table, &entry.r#match)?;
-    let priority = priority(table, entry)?;
+    let priority = priority(table, entry, change.writer.writes_again)?;
     check(change, table, entry)?;
     restriction::check_entry(table, &matches, priority)?;
     let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
@@ -70,7 +70,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
 
 fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     if changes_itself(entry) {
-        check_not_const(table, entry)?;
+        check_not_const(change.writer, table, entry)?;
     }
     let found = find(change, table, entry)?;
     check(change, table, entry)?;
@@ -136,8 +136,8 @@ fn changes_itself(entry: &TableEntry) -> bool {
 }
 
 /// Refuses a change of a table whose entries are const, whether it has the entry or not.
-fn check_not_const(table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
-    match key::read(table, &entry.r#match).and(priority(table, entry)) {
+fn check_not_const(writer: Writer<'_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    match key::read(table, &entry.r#match).and(priority(table, entry, writer.writes_again)) {
         // A string that nothing names is a key like any other.
         Err(error) if error.code != Code::NotFound => return Err(error),
         _ => {}
@@ -149,7 +149,7 @@ fn check_not_const(table: &TableSchema, entry: &TableEntry) -> Result<(), Error>
 }
 
 fn delete(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
-    check_not_const(table, entry)?;
+    check_not_const(change.writer, table, entry)?;
     let found = match find(change, table, entry) {
         Err(_) if change.batch.take_ended(table.index, &key::read(table, &entry.r#match)?) => return Ok(()),
         found => found?,
@@ -165,16 +165,19 @@ fn delete(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
 /// The entry with the same key and priority.
 pub(crate) fn find(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<Record, Error> {
     let matches = key::read(table, &entry.r#match)?;
-    let priority = priority(table, entry)?;
+    let priority = priority(table, entry, change.writer.writes_again)?;
     Ok(change.batch.record(table.index, &matches, priority)?)
 }
 
-/// The priority of an entry: there if the table has priorities, not there if not.
-pub(crate) fn priority(table: &TableSchema, entry: &TableEntry) -> Result<i64, Error> {
+/// The priority of an entry: there if the table has priorities, not there if not. It may be 0 where an entry that the
+/// program begins with is written again.
+pub(crate) fn priority(table: &TableSchema, entry: &TableEntry, writes_again: bool) -> Result<i64, Error> {
     let invalid = |problem: &str| Err(Error::invalid(format!("table `{}`: {problem}", table.name)));
     match (table.has_priorities, entry.priority) {
         (true, ..=-1) => invalid("priorities are positive"),
-        (true, 0) => invalid("an entry needs a priority, since a field is matched as ternary, range or optional"),
+        (true, 0) if !writes_again => {
+            invalid("an entry needs a priority, since a field is matched as ternary, range or optional")
+        }
         (false, 1.. | ..=-1) => invalid("an entry has no priority, since all fields are matched as exact or lpm"),
         (_, priority) => Ok(priority.into()),
     }

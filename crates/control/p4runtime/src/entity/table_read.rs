@@ -74,7 +74,7 @@ fn read_table(
     }
     if !wanted.r#match.is_empty() {
         let matches = key::read(table, &wanted.r#match)?;
-        let priority = table_entry::priority(table, wanted)?;
+        let priority = table_entry::priority(table, wanted, false)?;
         let record = source.pipeline.record(table.index, &matches, priority)?;
         give(source, table, wanted, &record, sink);
         return Ok(());

@@ -1,6 +1,6 @@
 //! What is kept over a restart: everything that can be read is the same afterwards.
 
-use super::support::Switch;
+use super::support::{Switch, VARIANTS, config_of};
 use forebay_p4runtime::{Device, Now, Output, Settings};
 use forebay_pipeline::{CloneSession, CounterValue, Pipeline};
 use std::sync::Arc;
@@ -200,6 +200,20 @@ fn registers_of_enums_and_headers() {
     keeping.expect_same();
     let refused = (forebay_p4runtime::Code::InvalidArgument, "not of the type");
     keeping.switch.refuse_modify(&color(1, "Black"), refused);
+}
+
+#[test]
+fn entries_of_the_program_with_priority_0() {
+    use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
+    let source = VARIANTS.replace("priority = 20: 2: send(2);", "priority = 0: 2: send(2);");
+    let mut keeping = Keeping::new(&source);
+    let everything = keeping.switch.everything();
+    assert_eq!(keeping.restarted().everything(), everything);
+    keeping
+        .switch
+        .push(Action::ReconcileAndCommit, Some(config_of(&source)))
+        .unwrap();
+    assert_eq!(keeping.switch.everything(), everything);
 }
 
 #[test]
