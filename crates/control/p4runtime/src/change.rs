@@ -21,6 +21,9 @@ pub(crate) struct Writer<'a> {
     /// groups with number 0, which came with the entries that the switch was started with, and entries of the program
     /// with priority 0.
     pub(crate) writes_again: bool,
+    /// Whether the program's constraints hold for it. What the same program held before need not obey them: entries of
+    /// the program itself, or of a file.
+    pub(crate) is_bound: bool,
 }
 
 /// What an update may read and change.

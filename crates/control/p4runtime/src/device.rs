@@ -355,6 +355,7 @@ impl Device {
             ports: &self.ports,
             now_ns: now.switch_ns,
             writes_again: false,
+            is_bound: true,
         };
         let results = forwarding.write(&request.updates, atomicity, writer);
         if is_running {
@@ -391,6 +392,7 @@ impl Device {
             ports: &self.ports,
             now_ns: now.switch_ns,
             writes_again: false,
+            is_bound: true,
         };
         let results = forwarding.write(updates, Atomicity::RollbackOnError, writer);
         self.keep_batch(updates, &results);
@@ -439,6 +441,7 @@ impl Device {
             ports: &self.ports,
             now_ns: 0,
             writes_again: false,
+            is_bound: true,
         };
         Rejection::of_batch(&forwarding.write(updates, Atomicity::RollbackOnError, writer))
     }

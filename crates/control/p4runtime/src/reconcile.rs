@@ -41,6 +41,7 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
         ports,
         now_ns,
         writes_again: true,
+        is_bound: old.config.p4info != new.config.p4info,
     };
     remove_deleted(old, new)?;
     for (name, dictionary) in old.schema.dictionaries() {

@@ -206,6 +206,7 @@ fn write_again(
         },
         now_ns: now.switch_ns,
         writes_again: true,
+        is_bound: false,
     };
     let failed = |error: Error| Error {
         code: error.code,

@@ -43,7 +43,9 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     let matches = key::read(table, &entry.r#match)?;
     let priority = priority(table, entry, change.writer.writes_again)?;
     check(change, table, entry)?;
-    restriction::check_entry(table, &matches, priority)?;
+    if change.writer.is_bound {
+        restriction::check_entry(table, &matches, priority)?;
+    }
     let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
     let written = written.ok_or_else(|| Error::invalid(format!("table `{}`: the entry has no action", table.name)))?;
     let resolved = resolve(change, table, written)?;
@@ -74,7 +76,7 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     }
     let found = find(change, table, entry)?;
     check(change, table, entry)?;
-    if !found.is_const {
+    if !found.is_const && change.writer.is_bound {
         restriction::check_entry(table, &found.entry.matches, found.entry.priority)?;
     }
     let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());

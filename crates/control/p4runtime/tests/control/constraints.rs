@@ -1,7 +1,7 @@
 //! `@entry_restriction` and `@action_restriction`: the program's constraints on controllers' writes.
 
 use super::support::{Switch, config_of};
-use forebay_p4runtime::Code;
+use forebay_p4runtime::{Code, Device, Now, Settings};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::update::Type;
 
@@ -126,4 +126,31 @@ fn constraints_of_a_p4info_that_cannot_be_read() {
         let entry = filter("\\x08\\x00", TEN, "\\x0a", 5, &forward("\\x05"));
         switch.refuse_insert(&entry, (Code::FailedPrecondition, message));
     }
+}
+
+/// The compiler only warns of them.
+#[test]
+fn entries_of_the_program_need_not_obey_it() {
+    let end = "            @defaultonly NoAction;\n        }\n";
+    let entries = "entries = { priority = 5: (0x86dd, 0x0a000000 &&& 0xff000000, 1 .. 127): forward(7); }";
+    let source = PROGRAM.replacen(end, &format!("{end}{entries}"), 1);
+    let mut switch = Switch::with(&source);
+    assert_eq!(switch.read("table_entry { table_id: $filter }").len(), 1);
+    let everything = switch.everything();
+    let settings = Settings {
+        device_id: 1,
+        ..Settings::default()
+    };
+    let restored = Device::restore(settings, &switch.device.snapshot(), &[], Now::default());
+    let mut again = Switch::empty();
+    again.device = restored.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.everything(), everything);
+    switch
+        .push(Action::ReconcileAndCommit, Some(config_of(&source)))
+        .unwrap();
+    assert_eq!(switch.everything(), everything);
+    let stricter = source.replace("::priority < 1000", "::priority < 100");
+    let error = switch.push(Action::ReconcileAndCommit, Some(config_of(&stricter)));
+    assert_eq!(error.expect_err("another constraint").code, Code::InvalidArgument);
+    assert_eq!(switch.everything(), everything);
 }
