@@ -159,6 +159,11 @@ impl Ledger {
         self.members.range((profile, 0)..=(profile, u32::MAX)).next().is_some()
     }
 
+    /// Whether the profile has groups that a controller has numbered.
+    pub(crate) fn has_groups(&self, profile: u32) -> bool {
+        self.groups.range((profile, 0)..=(profile, u32::MAX)).next().is_some()
+    }
+
     /// Counts one-shots of a profile.
     pub(crate) fn count_one_shot(&mut self, profile: u32, change: i64) {
         let count = self.one_shots.entry(profile).or_default();

@@ -40,7 +40,8 @@ pub(crate) fn insert(
     if !profile.has_selector {
         return Err(without_selector(profile));
     }
-    if change.ledger.has_members(profile_id) {
+    let has_others = change.ledger.has_members(profile_id) || change.ledger.has_groups(profile_id);
+    if has_others && !change.writer.writes_again {
         return Err(mixed(&profile.name));
     }
     check(profile, set)?;

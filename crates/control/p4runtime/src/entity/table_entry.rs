@@ -266,7 +266,7 @@ fn resolve(change: &mut Change<'_, '_>, table: &TableSchema, written: &ActionTyp
 /// Checks the number of a member or group that an entry names.
 fn by_number(change: &Change<'_, '_>, profile: u32, number: u32) -> Result<(), Error> {
     let profile_schema = crate::schema::find(&change.schema.profiles, profile, "action profile")?;
-    if change.ledger.has_one_shots(profile) {
+    if change.ledger.has_one_shots(profile) && !change.writer.writes_again {
         return Err(one_shot::mixed(&profile_schema.name));
     }
     match number {

@@ -161,6 +161,9 @@ fn one_shots_come_back_as_they_were_written() {
     switch.refuse_insert(&group(1, ""), (Code::InvalidArgument, "not with both"));
     switch.delete(&route(""));
     assert_eq!(switch.device_members(), 0);
+    switch.insert(&group(1, ""));
+    switch.refuse_insert(&one_shot(&[2]), (Code::InvalidArgument, "not with both"));
+    switch.delete(&group(1, ""));
     switch.insert(&member(1, 2));
     switch.refuse_insert(&one_shot(&[2]), (Code::InvalidArgument, "not with both"));
 }
