@@ -105,20 +105,15 @@ pub(crate) fn counter_value(data: &CounterData) -> CounterValue {
     }
 }
 
-/// A counter's value as the protocol says it: only what the counter counts.
+/// A counter's value as the protocol says it: only what the counter counts, and 63 bits of it at most.
 pub(crate) fn counter_data(value: CounterValue, unit: Unit) -> CounterData {
-    let counts = |units: &[Unit]| units.contains(&unit);
+    let counted = |count: u64, units: &[Unit]| match units.contains(&unit) {
+        true => i64::try_from(count).unwrap_or(i64::MAX),
+        false => 0,
+    };
     CounterData {
-        packet_count: if counts(&[Unit::Packets, Unit::PacketsAndBytes]) {
-            value.packets as i64
-        } else {
-            0
-        },
-        byte_count: if counts(&[Unit::Bytes, Unit::PacketsAndBytes]) {
-            value.bytes as i64
-        } else {
-            0
-        },
+        packet_count: counted(value.packets, &[Unit::Packets, Unit::PacketsAndBytes]),
+        byte_count: counted(value.bytes, &[Unit::Bytes, Unit::PacketsAndBytes]),
     }
 }
 

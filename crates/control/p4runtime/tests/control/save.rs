@@ -177,6 +177,23 @@ fn what_packets_have_written() {
     assert_eq!(kept.unwrap(), counted);
 }
 
+/// What packets add to the greatest count that a controller can write is no negative number.
+#[test]
+fn counts_beyond_63_bits() {
+    let mut keeping = with_everything();
+    let pipeline = keeping.switch.pipeline.clone().unwrap();
+    let counted = CounterValue {
+        packets: 1 << 63,
+        bytes: u64::MAX,
+    };
+    pipeline
+        .write_counter("EntityIngress.port_counter", 7, counted)
+        .unwrap();
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.batches.clear();
+    keeping.expect_same();
+}
+
 /// Values that are no plain numbers: what is read of them can be written again.
 #[test]
 fn registers_of_enums_and_headers() {
