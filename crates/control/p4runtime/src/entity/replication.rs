@@ -41,7 +41,7 @@ fn write_group(change: &mut Change<'_, '_>, how: Type, group: &MulticastGroupEnt
         return Ok(());
     }
     let ports = named(change.schema, change.writer.ports);
-    check_unique(&group.replicas, ports, &what)?;
+    check_unique(change, &group.replicas, &what)?;
     let replicas = copies(&group.replicas, ports, &what)?;
     change.batch.set_multicast_group(number, &replicas)?;
     let group = MulticastGroupEntry {
@@ -70,6 +70,7 @@ fn write_session(change: &mut Change<'_, '_>, how: Type, session: &CloneSessionE
     }
     let ports = named(change.schema, change.writer.ports);
     let config = clone_session(session, ports)?;
+    check_unique(change, &session.replicas, &what)?;
     change.batch.set_clone_session(session.session_id, config)?;
     let session = CloneSessionEntry {
         replicas: canonical(ports, &session.replicas),
@@ -120,7 +121,6 @@ fn clone_session(session: &CloneSessionEntry, ports: NamedPorts<'_>) -> Result<C
     })?;
     let length = u32::try_from(session.packet_length_bytes)
         .map_err(|_| Error::invalid(format!("{what}: a packet's length is not negative")))?;
-    check_unique(&session.replicas, ports, &what)?;
     Ok(CloneSession {
         replicas: copies(&session.replicas, ports, &what)?,
         packet_length_bytes: (length > 0).then_some(length),
@@ -176,8 +176,13 @@ fn instance(number: u32, what: &str) -> Result<u16, Error> {
     u16::try_from(number).map_err(|_| Error::invalid(format!("{what}: instances are at most {}", u16::MAX)))
 }
 
-/// No port and instance may stand twice in a group.
-fn check_unique(replicas: &[Replica], ports: NamedPorts<'_>, what: &str) -> Result<(), Error> {
+/// No port and instance may stand twice in a group; in those that came with the entries that the switch was started
+/// with they may.
+fn check_unique(change: &Change<'_, '_>, replicas: &[Replica], what: &str) -> Result<(), Error> {
+    if change.writer.writes_again {
+        return Ok(());
+    }
+    let ports = named(change.schema, change.writer.ports);
     let mut seen = std::collections::BTreeSet::new();
     for replica in replicas {
         for (port, instance) in candidates(replica, ports, what)? {

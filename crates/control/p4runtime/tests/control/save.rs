@@ -2,7 +2,7 @@
 
 use super::support::{Switch, VARIANTS, config_of};
 use forebay_p4runtime::{Device, Now, Output, Settings};
-use forebay_pipeline::{CloneSession, CounterValue, Pipeline};
+use forebay_pipeline::{CloneSession, CounterValue, Pipeline, Replica};
 use std::sync::Arc;
 
 const CONSTRAINTS: &str = include_str!("constraints.p4");
@@ -192,6 +192,34 @@ fn counts_beyond_63_bits() {
     keeping.snapshot = keeping.switch.device.snapshot();
     keeping.batches.clear();
     keeping.expect_same();
+}
+
+/// Nodes of a file of entries may have the same port.
+#[test]
+fn groups_with_a_copy_twice() {
+    let loaded = forebay_p4runtime::load(super::support::PROGRAM.as_bytes()).unwrap();
+    let pipeline = Arc::new(Pipeline::load(loaded.program).unwrap());
+    let copy = Replica {
+        egress_port: 2,
+        instance: 1,
+    };
+    pipeline.set_multicast_group(9, &[copy, copy]).unwrap();
+    let session = CloneSession {
+        replicas: vec![copy, copy],
+        ..CloneSession::default()
+    };
+    pipeline.set_clone_session(9, session).unwrap();
+    let mut keeping = Keeping::new(super::support::PROGRAM);
+    let blob = super::support::PROGRAM.as_bytes().to_vec();
+    keeping.switch.device = Device::new(settings());
+    keeping
+        .switch
+        .device
+        .adopt(loaded.p4info.unwrap(), blob, pipeline)
+        .unwrap();
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.expect_same();
+    assert_eq!(keeping.restarted().copies(9), [(2, 1), (2, 1)]);
 }
 
 /// Values that are no plain numbers: what is read of them can be written again.
