@@ -154,9 +154,10 @@ impl Controller {
             priority: key.priority,
             action,
         };
-        self.pipeline
-            .insert_entry(&table.name, &entry)
-            .map_err(|error| error.to_string())?;
+        if let Err(error) = self.pipeline.insert_entry(&table.name, &entry) {
+            self.forget_member(table, &entry.action);
+            return Err(error.to_string());
+        }
         if let Some(handle) = &add.handle {
             self.handles.insert(handle.clone(), self.entries.len());
         }
@@ -187,14 +188,13 @@ impl Controller {
     fn delete(&mut self, entry: &EntryName) -> Result<Applied, String> {
         let program = self.pipeline.program();
         let key = entry_key(program, entry)?;
-        let table = &program.tables[key.table].name;
-        let deleted = done(self.pipeline.delete_entry(table, &key.matches, key.priority))?;
+        self.delete_entry(&key)?;
         for known in &mut self.entries {
             if known.as_ref() == Some(&key) {
                 *known = None;
             }
         }
-        Ok(deleted)
+        Ok(Applied::Done)
     }
 
     fn check_entries(&self, table: &str, number: u64) -> Result<Applied, String> {
@@ -214,10 +214,28 @@ impl Controller {
         let Some(key) = self.entries[index].take() else {
             return Ok(());
         };
-        let table = &self.table(&key).name;
-        self.pipeline
-            .delete_entry(table, &key.matches, key.priority)
-            .map_err(|error| error.to_string())
+        self.delete_entry(&key)
+    }
+
+    /// Deletes an entry, and the member that was made for it.
+    fn delete_entry(&self, key: &EntryKey) -> Result<(), String> {
+        let table = self.table(key);
+        let id = TableId(key.table as u32);
+        let record = self.pipeline.record(id, &key.matches, key.priority);
+        let deleted = self.pipeline.delete_entry(&table.name, &key.matches, key.priority);
+        deleted.map_err(|error| error.to_string())?;
+        if let Ok(record) = record {
+            self.forget_member(table, &record.entry.action);
+        }
+        Ok(())
+    }
+
+    fn forget_member(&self, table: &Table, action: &EntryAction) {
+        if let (Some(profile), EntryAction::Member(member)) = (table.implementation, action) {
+            let profile = &self.pipeline.program().action_profiles[profile.index()].name;
+            // One that something else names stays.
+            let _ = self.pipeline.delete_member(profile, *member);
+        }
     }
 
     fn check_counter(
