@@ -102,6 +102,10 @@ def over_tls(folder, source, p4info):
 
     expect(rights(channel("ops.example"), source, p4info, 1) == [OK] * 5, "admin may do everything")
     expect(rights(channel("stranger.example"), source, p4info, 2) == [OK] + [DENIED] * 4, "a name without a grant may do nothing")
+    stranger = p4runtime_pb2_grpc.P4RuntimeStub(channel("stranger.example"))
+    question = p4runtime_pb2.CapabilitiesRequest()
+    counters = code_of(lambda: stranger.Capabilities(question, metadata=[("forebay-statistics", "1")]))
+    expect(counters == DENIED, "nor read the counters of the data plane")
     viewer = channel("viewer.example")
     found = rights(viewer, source, p4info, 3)
     expect(found[0] == OK and found[2:] == [DENIED] * 3, "a viewer may neither be primary without a role, write nor push")

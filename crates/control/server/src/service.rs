@@ -154,6 +154,9 @@ impl P4Runtime for Service {
         request: Request<CapabilitiesRequest>,
     ) -> Result<Response<CapabilitiesResponse>, Status> {
         let wants_statistics = request.metadata().contains_key(STATISTICS);
+        if wants_statistics {
+            self.access.of_call(request.extensions()).check(Right::Read)?;
+        }
         let request = request.into_inner();
         let capabilities = self.shared.call(|device, _| device.capabilities(request));
         let mut capabilities = capabilities.map_err(|error| of_error(&error))?;
