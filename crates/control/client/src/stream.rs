@@ -156,8 +156,7 @@ async fn forward(
         match incoming.message().await {
             Ok(Some(message)) => {
                 let Some(update) = message.update else { continue };
-                // A client that does not look loses messages.
-                let _ = to_client.try_send(Ok(update));
+                hand_over(update, &to_client).await;
             }
             Ok(None) => return,
             Err(status) => {
@@ -166,6 +165,15 @@ async fn forward(
                 return;
             }
         }
+    }
+}
+
+/// A client that does not look loses messages, but not those about who is primary: it would wait for others for ever.
+async fn hand_over(update: Response, to_client: &mpsc::Sender<Result<Response, Status>>) {
+    // Either way the client may be gone.
+    match update {
+        Response::Arbitration(_) => drop(to_client.send(Ok(update)).await),
+        _ => drop(to_client.try_send(Ok(update))),
     }
 }
 
@@ -213,6 +221,20 @@ fn taken(options: &ClientOptions, highest: u128) -> CallError {
 mod tests {
     use super::*;
     use forebay_protocol::google::rpc;
+    use forebay_protocol::p4::v1::DigestList;
+
+    #[tokio::test]
+    async fn what_says_who_is_primary_is_not_lost() {
+        let (to_client, mut messages) = mpsc::channel(1);
+        let other = || Response::Digest(DigestList::default());
+        hand_over(other(), &to_client).await;
+        hand_over(other(), &to_client).await;
+        let told = Response::Arbitration(MasterArbitrationUpdate::default());
+        tokio::join!(hand_over(told.clone(), &to_client), async {
+            assert_eq!(messages.recv().await.unwrap().unwrap(), other());
+            assert_eq!(messages.recv().await.unwrap().unwrap(), told);
+        });
+    }
 
     #[test]
     fn a_client_that_is_replaced_is_told_so() {
