@@ -5,6 +5,9 @@
 use crate::status::Error;
 use forebay_bits::Bits;
 
+/// The greatest width of a number, in bits: a P4Info may say any.
+const WIDTH_MAX: u32 = 1 << 20;
+
 /// Bytes of a string in a message.
 const SHOWN_MAX: usize = 64;
 
@@ -19,6 +22,7 @@ pub(crate) fn read(bytes: &[u8], width: u32, what: impl Fn() -> String) -> Resul
             what()
         )));
     }
+    check_width(width, &what)?;
     if unsigned_bits(bytes) > width {
         return Err(too_wide(bytes, width, &what()));
     }
@@ -30,6 +34,11 @@ pub(crate) fn read(bytes: &[u8], width: u32, what: impl Fn() -> String) -> Resul
 /// # Errors
 /// `OUT_OF_RANGE` when the string is empty or its value does not fit.
 pub(crate) fn read_signed(bytes: &[u8], width: u32, what: impl Fn() -> String) -> Result<Bits, Error> {
+    check_width(width, &what)?;
+    let bytes = without_repeated_sign(bytes);
+    if bytes.len() > width.div_ceil(8) as usize {
+        return Err(too_wide(bytes, width, &what()));
+    }
     let whole = bytes.len() as u32 * 8;
     let value = read(bytes, whole, &what)?;
     let fitted = match width <= whole {
@@ -40,6 +49,26 @@ pub(crate) fn read_signed(bytes: &[u8], width: u32, what: impl Fn() -> String) -
         true => Ok(fitted),
         false => Err(too_wide(bytes, width, &what())),
     }
+}
+
+fn check_width(width: u32, what: &impl Fn() -> String) -> Result<(), Error> {
+    match width > WIDTH_MAX {
+        true => Err(Error::invalid(format!(
+            "{}: there are no numbers of {width} bits",
+            what()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Leaves out the leading bytes that say nothing but the sign.
+fn without_repeated_sign(mut bytes: &[u8]) -> &[u8] {
+    while let [0 | 0xff, next, ..] = bytes
+        && bytes[0] >> 7 == next >> 7
+    {
+        bytes = &bytes[1..];
+    }
+    bytes
 }
 
 fn too_wide(bytes: &[u8], width: u32, what: &str) -> Error {
@@ -126,6 +155,18 @@ mod tests {
         assert_eq!(signed(8, b"\x00\x9d"), Err(Code::OutOfRange));
         assert_eq!(signed(12, b"\x8d\x1d"), Err(Code::OutOfRange));
         assert_eq!(signed(16, b""), Err(Code::OutOfRange));
+    }
+
+    #[test]
+    fn widths_that_no_number_has_take_no_memory() {
+        for width in [WIDTH_MAX + 1, u32::MAX] {
+            let code = |read: Result<Bits, Error>| read.map_err(|error| error.code);
+            assert_eq!(code(read(b"\x01", width, String::new)), Err(Code::InvalidArgument));
+            let signed = read_signed(b"\x01", width, String::new);
+            assert_eq!(code(signed), Err(Code::InvalidArgument));
+        }
+        let long = [&[0xff; 1000][..], &b"\x9d"[..]].concat();
+        assert_eq!(read_signed(&long, 8, String::new), Ok(Bits::new(8, 0x9d)));
     }
 
     #[test]

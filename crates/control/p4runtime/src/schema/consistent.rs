@@ -8,11 +8,20 @@ use forebay_ir::{MatchKind, Program};
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
 use forebay_protocol::p4::config::v1::p4_data_type_spec::TypeSpec;
 use forebay_protocol::p4::config::v1::p4_new_type_spec::Representation;
-use forebay_protocol::p4::config::v1::{MatchField, P4DataTypeSpec, P4Info, P4TypeInfo, Preamble, Table};
+use forebay_protocol::p4::config::v1::p4_new_type_translation::SdnType;
+use forebay_protocol::p4::config::v1::{
+    ControllerPacketMetadata, MatchField, P4DataTypeSpec, P4Info, P4TypeInfo, Preamble, Table,
+};
 use std::collections::BTreeMap;
 
 /// How deep types may be nested; programs need a few levels.
 const DEPTH_MAX: u32 = 64;
+
+/// Bits of a number.
+const WIDTH_MAX: i32 = 1 << 20;
+
+/// Bits of a header between switch and controller: those of a packet.
+const HEADER_BITS_MAX: i64 = 65_535 * 8;
 
 /// Refuses a P4Info that cannot be that of the program.
 ///
@@ -20,6 +29,7 @@ const DEPTH_MAX: u32 = 64;
 /// `INVALID_ARGUMENT`, with the object that differs.
 pub(super) fn check(info: &P4Info, program: &Program) -> Result<(), Error> {
     check_ids(info)?;
+    info.controller_packet_metadata.iter().try_for_each(check_header)?;
     info.type_info.as_ref().map_or(Ok(()), check_types)?;
     info.tables
         .iter()
@@ -43,6 +53,18 @@ pub(super) fn check(info: &P4Info, program: &Program) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// A header is part of a packet.
+fn check_header(header: &ControllerPacketMetadata) -> Result<(), Error> {
+    let widths = header.metadata.iter().map(|field| i64::from(field.bitwidth));
+    match widths.clone().all(|width| width >= 0) && widths.sum::<i64>() <= HEADER_BITS_MAX {
+        true => Ok(()),
+        false => Err(differs(format!(
+            "`{}` has widths that no header has",
+            name(&header.preamble)
+        ))),
+    }
 }
 
 /// Every object has an id, and no other has the same.
@@ -79,8 +101,16 @@ enum Holder<'a> {
     New(&'a str),
 }
 
-/// No type holds itself: values are gone through type by type.
+/// Numbers have a sensible width, and no type holds itself: values are gone through type by type.
 fn check_types(types: &P4TypeInfo) -> Result<(), Error> {
+    for (name, spec) in &types.new_types {
+        if let Some(Representation::TranslatedType(translation)) = &spec.representation
+            && let Some(SdnType::SdnBitwidth(width)) = &translation.sdn_type
+            && !(0..=WIDTH_MAX).contains(width)
+        {
+            return Err(differs(format!("type `{name}` has {width} bits")));
+        }
+    }
     let structs = types.structs.keys().map(|name| Holder::Struct(name));
     let new_types = types.new_types.keys().map(|name| Holder::New(name));
     let mut known = BTreeMap::new();

@@ -222,11 +222,22 @@ fn configurations_that_are_refused() {
         "have the id",
     );
     changed(&|info| info.tables[0].size = -5, "is -5");
+    for width in [-1, i32::MAX] {
+        changed(
+            &|info| info.controller_packet_metadata[0].metadata[0].bitwidth = width,
+            "widths that no header has",
+        );
+    }
     let of_itself = r#"structs { key: "a" value { members { name: "b" type_spec { new_type { name: "c" } } } } }
         new_types { key: "c" value { original_type { struct { name: "a" } } } }"#;
     changed(
         &|info| info.type_info = Some(text::read("p4.config.v1.P4TypeInfo", of_itself).unwrap()),
         "holds itself",
+    );
+    let senseless = r#"new_types { key: "t" value { translated_type { sdn_bitwidth: -1 } } }"#;
+    changed(
+        &|info| info.type_info = Some(text::read("p4.config.v1.P4TypeInfo", senseless).unwrap()),
+        "`t` has -1 bits",
     );
     changed(
         &|info| {
