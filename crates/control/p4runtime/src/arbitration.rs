@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 /// Streams that one role may have at a time.
 const STREAMS_MAX: usize = 4096;
 
-/// Roles that a device remembers.
+/// Roles that a device remembers, and bytes of the name of one.
 const ROLES_MAX: usize = 1024;
+const NAME_MAX: usize = 1024;
 
 /// A notice for a stream.
 pub(crate) type Notice = (StreamId, MasterArbitrationUpdate);
@@ -114,6 +115,12 @@ impl Arbitration {
                 Some(_) => Error::precondition(message),
             });
         }
+        if role.len() > NAME_MAX {
+            return Err(Error::invalid(format!(
+                "the name of a role has at most {NAME_MAX} bytes, not {}",
+                role.len()
+            )));
+        }
         if let Some(known) = known.filter(|known| known.role != role) {
             return Err(Error::precondition(format!(
                 "this stream has role `{}`; open another stream for role `{role}`",
@@ -173,6 +180,13 @@ impl Arbitration {
             Some(role) if role.primary == Some(stream) => {
                 role.primary = None;
                 self.notices(&controller.role)
+            }
+            Some(role) if role.highest.is_none() => {
+                // There is nothing to remember of a role that never had a primary.
+                if !self.streams.values().any(|other| other.role == controller.role) {
+                    self.roles.remove(&controller.role);
+                }
+                Vec::new()
             }
             _ => Vec::new(),
         }

@@ -12,6 +12,9 @@ use forebay_protocol::stratum::P4RoleConfig;
 use prost::Message;
 use prost_types::Any;
 
+/// Bytes of the description of a role, which a device remembers.
+const CONFIG_MAX: usize = 64 << 10;
+
 /// See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RoleConfig {
@@ -30,6 +33,9 @@ impl RoleConfig {
     pub(crate) fn new(sent: Option<Any>, reads_only: bool) -> Result<RoleConfig, Error> {
         let described = match &sent {
             None => None,
+            Some(any) if any.value.len() > CONFIG_MAX || any.type_url.len() > CONFIG_MAX => {
+                return Err(Error::invalid(format!("role.config has more than {CONFIG_MAX} bytes")));
+            }
             Some(any) if any.type_url.ends_with("P4RoleConfig") => Some(
                 P4RoleConfig::decode(any.value.as_slice())
                     .map_err(|error| Error::invalid(format!("role.config is no P4RoleConfig: {error}")))?,

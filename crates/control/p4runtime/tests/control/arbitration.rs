@@ -340,3 +340,21 @@ fn read_only_roles() {
     assert_eq!(write_as(&mut switch, 1, "monitor", Some(1)), Code::PermissionDenied);
     assert_eq!(write_as(&mut switch, 1, "", Some(1)), Code::Ok);
 }
+
+/// What a device remembers of roles is bounded, and no reader can use it up.
+#[test]
+fn roles_that_never_had_a_primary_are_forgotten() {
+    let mut switch = Switch::empty();
+    for number in 0..3_000 {
+        let stream = StreamId(100 + number);
+        switch.arbitrate(stream, &format!("role {number}"), None).unwrap();
+        switch.device.stream_closed(stream);
+    }
+    let long = switch.arbitrate(A, &"r".repeat(2_000), Some(1)).unwrap_err();
+    assert_eq!(long.code, Code::InvalidArgument);
+    switch.arbitrate(B, "role", Some(1)).unwrap();
+    switch.device.stream_closed(B);
+    switch.arbitrate(C, "role", None).unwrap();
+    let (_, code, highest) = notices(&mut switch).pop().unwrap();
+    assert_eq!((code, highest), (Code::NotFound, Some(1)), "a primary is remembered");
+}
