@@ -4,6 +4,7 @@
 //! as may be, a new one takes the place of the one that has been without a call for longest; if all have calls, it is
 //! closed at once.
 
+use crate::answers::Unreceived;
 use crate::header_room::{Greeting, HeaderRoom, PREFACE};
 use crate::limits::Limits;
 use crate::listen::{Connection, Connections};
@@ -45,6 +46,8 @@ pub(crate) struct Activity {
     waker: Mutex<Option<Waker>>,
     /// What the client has said of its room for headers.
     header_room: OnceLock<HeaderRoom>,
+    /// Answers to its reads that it has not received.
+    pub(crate) unreceived: Unreceived,
 }
 
 impl Activity {
@@ -55,6 +58,7 @@ impl Activity {
             is_to_end: AtomicBool::new(false),
             waker: Mutex::default(),
             header_room: OnceLock::new(),
+            unreceived: Unreceived::default(),
         })
     }
 

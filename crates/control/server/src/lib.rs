@@ -16,6 +16,7 @@
 //!   takes.
 
 mod access;
+mod answers;
 mod call_counts;
 mod calls;
 mod certificate;

@@ -1,6 +1,8 @@
 //! The calls of gRPC.
 
 use crate::access::{Access, Permissions, Right};
+use crate::answers::Answer;
+use crate::calls;
 use crate::codec::ReadAnswer;
 use crate::generated::p4_runtime_server::P4Runtime;
 use crate::header_room::HeaderRoom;
@@ -27,6 +29,9 @@ use tonic::{Request, Response, Status, Streaming};
 /// Others are served by a further thread while a batch of more updates than this is written: it takes longer than half
 /// a millisecond. To hand them over for a shorter one costs more than it helps.
 const SMALL_BATCH: usize = 64;
+
+/// The part of the memory for messages that answers to reads of one connection may take.
+const ANSWERS_SHARE: usize = 4;
 
 /// How often, and how many times at most, a claim looks whether its election id is free.
 const TAKEN_ID_LOOK: Duration = Duration::from_millis(10);
@@ -75,21 +80,32 @@ impl P4Runtime for Service {
         Ok(Response::new(WriteResponse {}))
     }
 
-    type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadAnswer, Status>>>;
+    type ReadStream = Answer;
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
         self.access.of_call(request.extensions()).check(Right::Read)?;
         let room = HeaderRoom::of_call(request.extensions());
+        let peer = calls::peer(request.extensions());
+        let unreceived = peer.map(|peer| peer.activity.unreceived.clone()).unwrap_or_default();
+        let limit = self.shared.limits().messages_bytes / ANSWERS_SHARE + 1;
         let request = request.into_inner();
-        let mut messages = Vec::new();
-        let read = || {
-            let mut sink = |message| messages.push(Ok(ReadAnswer::of(&message)));
-            self.shared.call(|device, now| device.read(&request, now, &mut sink))
+        // One read at a time is here, so that each sees what those before it have left.
+        let read = |device: &mut Device, now| {
+            unreceived.is_below(limit).then(|| {
+                let mut messages = Vec::new();
+                let read = device.read(&request, now, &mut |message| {
+                    messages.push(Ok(ReadAnswer::of(&message)))
+                });
+                if let Err(rejection) = read {
+                    messages.push(Err(of_rejection(&rejection, room)));
+                }
+                unreceived.answer(messages)
+            })
         };
-        if let Err(rejection) = tokio::task::block_in_place(read) {
-            messages.push(Err(of_rejection(&rejection, room)));
-        }
-        Ok(Response::new(tokio_stream::iter(messages)))
+        let answer = tokio::task::block_in_place(|| self.shared.call(read));
+        answer.map(Response::new).ok_or_else(|| {
+            Status::resource_exhausted("this connection has yet to receive the answers to other reads (--grpc-memory)")
+        })
     }
 
     async fn set_forwarding_pipeline_config(
