@@ -75,9 +75,13 @@ struct HeldNumber {
 }
 
 impl Learned {
-    /// All entries that packets have added; nothing when there are none.
-    pub(crate) fn of(pipeline: &Pipeline) -> Option<Learned> {
-        let learned = pipeline.learned();
+    /// All entries that packets have added, or only what is tied to those that controllers have changed; nothing when
+    /// there are none.
+    pub(crate) fn of(pipeline: &Pipeline, keeps_learned: bool) -> Option<Learned> {
+        let learned = match keeps_learned {
+            true => pipeline.learned(),
+            false => pipeline.adopted(),
+        };
         if learned.is_empty() {
             return None;
         }
@@ -100,15 +104,20 @@ impl Learned {
         counts
     }
 
-    /// Adds them to a pipeline that has none yet. Those for which the program has no place are left out.
-    pub(crate) fn add_to(&self, pipeline: &Pipeline, now_ns: u64) {
+    /// Adds them to a pipeline that has none yet, or only ties what belongs to entries that controllers have changed.
+    /// Those for which the program has no place are left out.
+    pub(crate) fn add_to(&self, pipeline: &Pipeline, now_ns: u64, keeps_learned: bool) {
         let program = pipeline.program();
         let places = Places {
             tables: places(&self.tables, program.tables.iter().map(|table| &table.name)),
             actions: places(&self.actions, program.actions.iter().map(|action| &action.name)),
             registers: places(&self.registers, program.registers.iter().map(|register| &register.name)),
         };
-        let groups: Vec<LearnedEntries> = self.groups.iter().filter_map(|group| group.at(&places)).collect();
+        let mut groups: Vec<LearnedEntries> = self.groups.iter().filter_map(|group| group.at(&places)).collect();
+        if !keeps_learned {
+            groups.retain(|group| !group.adopted.is_empty());
+            groups.iter_mut().for_each(|group| group.entries.clear());
+        }
         pipeline.learn_again(&groups, now_ns);
     }
 }

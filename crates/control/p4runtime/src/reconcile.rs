@@ -67,8 +67,8 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
         }
         done.map_err(|error| lost(old, &update, &error))?;
     }
-    if let Some(learned) = Learned::of(&old.pipeline) {
-        learned.add_to(&new.pipeline, now_ns);
+    if let Some(learned) = Learned::of(&old.pipeline, true) {
+        learned.add_to(&new.pipeline, now_ns, true);
     }
     Ok(())
 }

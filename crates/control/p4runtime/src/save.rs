@@ -4,7 +4,8 @@
 //! one that was saved and is not yet committed) as they were pushed, and updates that make their forwarding state anew.
 //! What packets have written (registers, counters) is in it as of the moment when it was made. Strings that the switch
 //! has numbered keep their numbers, since packets may have stored them. Entries that packets have added are in it if
-//! that is asked for, as of the same moment; what is written again then allows for them having come and gone.
+//! that is asked for, as of the same moment; what is written again then allows for them having come and gone. What an
+//! entry holds that a controller has changed (a number of a pool) is in it in any case.
 //!
 //! Not kept: how full meters are, and since when entries are idle. Both begin anew.
 
@@ -149,10 +150,7 @@ fn state(forwarding: &Forwarding, settings: &Settings) -> State {
         config: Some(forwarding.config.clone()),
         updates: reconcile::changes(forwarding),
         words: words(forwarding, Dictionary::all),
-        learned: settings
-            .keeps_learned
-            .then(|| Learned::of(&forwarding.pipeline))
-            .flatten(),
+        learned: Learned::of(&forwarding.pipeline, settings.keeps_learned),
     }
 }
 
@@ -177,8 +175,8 @@ fn load(state: State, settings: &Settings, now: Now) -> Result<Forwarding, Error
     let mut forwarding = Forwarding::load(&config, settings.options)?;
     reconcile::clear(&forwarding)?;
     write_again(&mut forwarding, &state.updates, &state.words, (settings.cpu_port, now))?;
-    if let Some(learned) = state.learned.as_ref().filter(|_| settings.keeps_learned) {
-        learned.add_to(&forwarding.pipeline, now.switch_ns);
+    if let Some(learned) = &state.learned {
+        learned.add_to(&forwarding.pipeline, now.switch_ns, settings.keeps_learned);
     }
     Ok(forwarding)
 }

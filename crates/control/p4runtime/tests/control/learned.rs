@@ -151,7 +151,11 @@ fn what_controllers_did_to_them_is_done_again() {
 /// Both entries of each pair are the controller's, and the numbers are theirs as before.
 #[test]
 fn pairs_that_controllers_have_changed_stay_pairs() {
-    let mut switch = with_sessions(true);
+    [false, true].into_iter().for_each(changed_pairs_stay_pairs);
+}
+
+fn changed_pairs_stay_pairs(keeps_learned: bool) {
+    let mut switch = with_sessions(keeps_learned);
     let found = ["sessions", "answers"].map(|table| switch.read(&format!("table_entry {{ table_id: ${table} }}")));
     for mut entity in found.concat() {
         if let Some(Kind::TableEntry(entry)) = &mut entity.entity {
@@ -165,7 +169,7 @@ fn pairs_that_controllers_have_changed_stay_pairs() {
         switch.batch(Atomicity::ContinueOnError, vec![update]).unwrap();
     }
     assert_eq!(register(&switch, "numbers.counts", 2), 3);
-    let mut again = restarted(&switch, &switch.device.snapshot(), &[], true);
+    let mut again = restarted(&switch, &switch.device.snapshot(), &[], keeps_learned);
     assert_eq!(count(&again), (3, 3));
     assert_eq!(register(&again, "numbers.counts", 2), 3);
     again.arbitrate(super::support::PRIMARY, "", Some(1)).unwrap();

@@ -81,8 +81,26 @@ impl Pipeline {
     /// All entries that packets have added, as of a moment of this call, in no order, and what is tied to those that
     /// controllers have changed. Entries that expire before the end of the call may be left out.
     pub fn learned(&self) -> Vec<LearnedEntries> {
+        self.learned_if(|_, _| true)
+    }
+
+    /// The same without the entries that are still the packets' own: what is tied to those that controllers have
+    /// changed.
+    pub fn adopted(&self) -> Vec<LearnedEntries> {
+        let is_adopted = |control: &Control, entry: EntryKey| {
+            let mut pair = [Some(entry), control.book.partner(entry)].into_iter().flatten();
+            pair.any(|entry| !control.book.is_learned(entry))
+        };
+        let mut all = self.learned_if(is_adopted);
+        all.iter_mut().for_each(|learned| learned.entries.clear());
+        all.retain(|learned| !learned.adopted.is_empty());
+        all
+    }
+
+    /// Of each pair, `is_wanted` is asked with one entry.
+    fn learned_if(&self, is_wanted: impl Fn(&Control, EntryKey) -> bool) -> Vec<LearnedEntries> {
         let mut control = self.control();
-        let (mut all, latest_ns) = self.learned_in_parts(&mut control);
+        let (mut all, latest_ns) = self.learned_in_parts(&mut control, is_wanted);
         // Of two entries that had the same key or number one after the other, only the present one stays.
         for part in all.chunks_mut(PRESENT_PART) {
             for (entry, learned) in part {
@@ -105,13 +123,18 @@ impl Pipeline {
 
     /// The entries that packets have added, each found under the lock, but not all at one moment. Also gives the time
     /// of the last hit of any.
-    fn learned_in_parts(&self, control: &mut MutexGuard<'_, Control>) -> (Vec<(EntryKey, LearnedEntries)>, u64) {
+    fn learned_in_parts(
+        &self,
+        control: &mut MutexGuard<'_, Control>,
+        is_wanted: impl Fn(&Control, EntryKey) -> bool,
+    ) -> (Vec<(EntryKey, LearnedEntries)>, u64) {
         let (mut all, mut latest_ns) = (Vec::new(), 0);
         for table in (0..self.program.tables.len() as u32).map(TableId) {
             let mut first = 0;
             loop {
                 let part: Vec<_> = control.book.learned(table, first).take(PART).collect();
-                for entry in part.iter().filter(|entry| is_met_first(control, **entry)) {
+                let is_met = |entry: &&EntryKey| is_met_first(control, **entry) && is_wanted(control, **entry);
+                for entry in part.iter().filter(is_met) {
                     all.push((*entry, self.learned_with(control, *entry, &mut latest_ns)));
                 }
                 match part.last() {
