@@ -75,10 +75,11 @@ fn groups(ledger: &mut Ledger, pipeline: &Pipeline, id: u32, profile: &ProfileSc
 }
 
 fn clone_session(schema: &Schema, number: u32, written: &CloneSession) -> CloneSessionEntry {
+    let length = written.packet_length_bytes.unwrap_or(0);
     CloneSessionEntry {
         session_id: number,
         replicas: replicas(schema, &written.replicas),
-        packet_length_bytes: written.packet_length_bytes.unwrap_or(0) as i32,
+        packet_length_bytes: i32::try_from(length).unwrap_or(i32::MAX),
         class_of_service: written.class_of_service.into(),
     }
 }

@@ -206,6 +206,7 @@ fn groups_with_a_copy_twice() {
     pipeline.set_multicast_group(9, &[copy, copy]).unwrap();
     let session = CloneSession {
         replicas: vec![copy, copy],
+        packet_length_bytes: Some(u32::MAX),
         ..CloneSession::default()
     };
     pipeline.set_clone_session(9, session).unwrap();
