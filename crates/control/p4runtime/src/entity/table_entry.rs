@@ -42,7 +42,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     }
     let matches = key::read(table, &entry.r#match)?;
     let priority = priority(table, entry, change.writer.writes_again)?;
-    check(change, table, entry)?;
+    check(change, table, entry, 0)?;
     if change.writer.is_bound {
         restriction::check_entry(table, &matches, priority)?;
     }
@@ -75,7 +75,7 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         check_not_const(change.writer, table, entry)?;
     }
     let found = find(change, table, entry)?;
-    check(change, table, entry)?;
+    check(change, table, entry, found.idle.timeout_ns)?;
     if !found.is_const && change.writer.is_bound {
         restriction::check_entry(table, &found.entry.matches, found.entry.priority)?;
     }
@@ -185,11 +185,12 @@ pub(crate) fn priority(table: &TableSchema, entry: &TableEntry, writes_again: bo
     }
 }
 
-/// What an entry says besides its key and action must suit the table.
-fn check(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+/// What an entry says besides its key and action must suit the table. `present_ns` is the time-out that it has.
+fn check(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry, present_ns: u64) -> Result<(), Error> {
     let invalid = |problem: &str| Err(Error::invalid(format!("table `{}` {problem}", table.name)));
-    // Packets give time-outs to entries of controllers, too.
-    let is_of_packets = change.writer.writes_again && change.batch.deletes_idle(table.index);
+    // Packets give entries time-outs, which controllers read and so may write.
+    let is_present = change.writer.writes_again || entry.idle_timeout_ns as u64 == present_ns;
+    let is_of_packets = is_present && change.batch.deletes_idle(table.index);
     match entry.idle_timeout_ns {
         1.. if !table.supports_timeout && !is_of_packets => return invalid("has no idle time-outs"),
         ..=-1 => return invalid("is given a negative idle time-out"),

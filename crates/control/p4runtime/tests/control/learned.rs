@@ -199,7 +199,11 @@ fn a_time_out_from_packets_is_kept_with_the_controllers_entry() {
         .push(Action::ReconcileAndCommit, Some(config_of(&source)))
         .unwrap();
     switch.expect("table_entry { table_id: $answers }", &[&timed]);
-    switch.refuse_modify(&timed, (Code::InvalidArgument, "has no idle time-outs"));
+    // What is read can be written, but nothing else.
+    switch.modify(&timed);
+    switch.expect("table_entry { table_id: $answers }", &[&timed]);
+    let longer = timed.replace("60000000000", "70000000000");
+    switch.refuse_modify(&longer, (Code::InvalidArgument, "has no idle time-outs"));
 }
 
 #[test]
