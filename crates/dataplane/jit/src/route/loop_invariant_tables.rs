@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Such a table has the same key for all copies, and its actions compute from values that are the same for all copies.
-//! Every copy applies it once, and what is done for a copy before it neither reads nor writes what its actions write.
-//! Then it can be applied before the first copy is made.
+//! Every copy applies it once, with the same slots for the results of the look-up, and what is done for a copy before it
+//! neither reads nor writes what its actions write. Then it can be applied before the first copy is made.
 
 use super::flow::{Flow, FlowBlock, slots_of_decision};
 use super::{Route, Source};
@@ -48,7 +48,8 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
         || declared.direct_meter.is_some()
         || declared.supports_timeout
         || declared.implementation.is_some();
-    if has_effects || !actions(program, table).all(only_computes) {
+    if has_effects || !actions(program, table).all(only_computes) || !has_one_place_for_results(flow, replicate, table)
+    {
         return false;
     }
     let own = Accesses::of_table(program, table, flow);
@@ -94,6 +95,22 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
         }
     }
     true
+}
+
+/// Whether all blocks that apply the table for copies write the results of its look-up to the same slots.
+fn has_one_place_for_results(flow: &Flow, replicate: BlockId, table: TableId) -> bool {
+    let blocks = flow.blocks.iter().filter(|block| block.copies == Some(replicate));
+    let mut results = blocks.filter_map(|block| match block.block.terminator {
+        Terminator::Apply {
+            table: applied,
+            hit,
+            action_run,
+            ..
+        } if applied == table => Some((hit, action_run)),
+        _ => None,
+    });
+    let first = results.next();
+    results.all(|other| Some(other) == first)
 }
 
 fn actions(program: &Program, table: TableId) -> impl Iterator<Item = &Body> {
