@@ -67,6 +67,13 @@ impl Sides {
             let text = "begins a parser that reads `egress_port` after the queue";
             return Err(Refusal::new(location, text));
         }
+        // It is executed once here, before the queue: not for each copy, and with the random numbers of ingress.
+        let parsing = stage(program, Role::EgressParser).blocks.iter();
+        let mut parsing = parsing.flat_map(|block| &block.statements);
+        if let Some(statement) = parsing.find(|statement| !only_parses(&statement.op)) {
+            let text = "does more than parse in the parser after the queue";
+            return Err(Refusal::new(statement.location, text));
+        }
         Ok(())
     }
 
@@ -82,6 +89,20 @@ impl Sides {
         let mut bodies = self.bodies_behind.iter().map(|id| &program.bodies[id.index()]);
         bodies.find_map(|body| counting_of_bytes(program, body))
     }
+}
+
+/// Whether an operation of a parser only affects the packet's own values, and depends on nothing else.
+fn only_parses(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Assign { .. }
+            | Op::Extract { .. }
+            | Op::Advance { .. }
+            | Op::Lookahead { .. }
+            | Op::PacketLength { .. }
+            | Op::Hash { .. }
+            | Op::LogMessage { .. }
+    )
 }
 
 /// Where a body counts or meters bytes, if it does.
