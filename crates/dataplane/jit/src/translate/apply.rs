@@ -6,6 +6,7 @@
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
 use crate::context::{Context, NO_COLOR, ending};
+use crate::flow_slots::{FlowPlace, FoundForFlow};
 use crate::flow_trail::ArrayId;
 use crate::runtime::{self, Function, TableShape};
 use crate::tables::{Members, TableLayout, key_layout};
@@ -35,6 +36,8 @@ struct Found {
     record: ir::Value,
     first_word: ir::Value,
     layout: TableLayout,
+    /// Whether it is a copy, in whose place a later look-up of the packet puts another one.
+    is_replaced: bool,
 }
 
 impl Translator<'_, '_, '_> {
@@ -156,6 +159,8 @@ impl Translator<'_, '_, '_> {
     /// Looks up the words of the key and writes the results except for the action. Returns the index of the action,
     /// and the record.
     fn find_record(&mut self, id: TableId, layout: TableLayout, (hit, _): Results, block: BlockId) -> (Index, Found) {
+        let is_copy = |(_, place): (ir::Value, FlowPlace)| matches!(place.found, FoundForFlow::Copy(..));
+        let is_replaced = layout.members.is_some() || self.flow_place(id).is_some_and(is_copy);
         let found = match self.found_ahead(id) {
             Some(found) => found,
             None if !self.is_fast_path() => {
@@ -197,6 +202,7 @@ impl Translator<'_, '_, '_> {
             record,
             first_word,
             layout,
+            is_replaced,
         };
         (index, found)
     }
@@ -334,6 +340,7 @@ impl Translator<'_, '_, '_> {
             record: found.record,
             first_word: found.first_word,
             places: found.layout.record.data(index).to_vec(),
+            is_replaced: found.is_replaced,
         };
         self.note_memo(table, id, &found.layout, &data);
         let action = &program.actions[id.index()];

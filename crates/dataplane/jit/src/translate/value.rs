@@ -44,6 +44,8 @@ pub(super) enum ActionData {
         first_word: ir::Value,
         /// By parameter.
         places: Vec<Placement>,
+        /// Whether a later look-up of the packet may put another record in its place.
+        is_replaced: bool,
     },
 }
 
@@ -337,6 +339,7 @@ impl Translator<'_, '_, '_> {
                 record,
                 first_word,
                 places,
+                is_replaced,
             } => {
                 let place = places[index as usize];
                 if width > 64 || width == 0 {
@@ -344,6 +347,7 @@ impl Translator<'_, '_, '_> {
                 }
                 let word = match place.word {
                     0 => *first_word,
+                    word if *is_replaced => self.load(*record, 8 * word as i32),
                     // A single load: the old value or the new one, but the same for the whole action.
                     word => self.load_unchanging(*record, 8 * word),
                 };
