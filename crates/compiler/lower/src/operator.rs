@@ -187,8 +187,8 @@ fn is_modular(op: BinaryOp) -> bool {
 /// Applies the operator to values; `signed` says how the left operand is interpreted.
 pub fn apply(cx: &mut Context, op: BinaryOp, left: Value, right: Value, signed: bool, span: Span) -> Value {
     match op {
-        BinaryOp::Eq => Value::Scalar(compare::equal(&left, &right)),
-        BinaryOp::Ne => Value::Scalar(build::not(compare::equal(&left, &right))),
+        BinaryOp::Eq => Value::Scalar(compare::equal(cx, &left, &right)),
+        BinaryOp::Ne => Value::Scalar(build::not(compare::equal(cx, &left, &right))),
         _ => match (left, right) {
             (Value::Scalar(left), Value::Scalar(right)) => Value::Scalar(scalars(op, left, right, signed)),
             (Value::Scalar(left), Value::Integer(amount))
