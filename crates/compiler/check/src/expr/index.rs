@@ -43,6 +43,7 @@ impl Checker {
                 let message = format!("the index {value} is outside of the stack, which has {size} elements");
                 self.error(codes::INVALID_INDEX, index.span, message);
             } else if let (ExprKind::Aggregate(elements), Some(position)) = (&base.kind, value.to_usize())
+                && self.is_constant(&base)
                 && let Some(value) = elements.get(position)
             {
                 return Expr { span, ..value.clone() };
