@@ -8,6 +8,7 @@ use forebay_check::hir::{EnumId, Expr, ExprKind, Link, Program, Type};
 use forebay_syntax::ast::BinaryOp;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
+use std::rc::Rc;
 
 /// A value that is known when the program is compiled.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,8 @@ pub enum Value {
     Member(EnumId, usize),
     /// An instance.
     Object(ObjectId),
+    /// A struct, tuple, list or array.
+    Group(Rc<[Value]>),
     /// Anything else, on which P4Info never depends.
     Other,
 }
@@ -63,6 +66,39 @@ pub fn evaluate(program: &Program, scope: &Scope, expr: &Expr) -> Value {
             _ => Value::Other,
         },
         ExprKind::Slice(operand, high, low) => computed(integer(operand).map(|value| fold::slice(&value, *high, *low))),
+        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
+            let values = elements.iter().map(|element| evaluate(program, scope, element));
+            Value::Group(values.collect())
+        }
+        ExprKind::DefaultValue => default_value(program, &expr.ty),
+        ExprKind::Field(base, index) | ExprKind::TupleElement(base, index) => {
+            part(&evaluate(program, scope, base), *index)
+        }
+        ExprKind::Index(base, index) => match integer(index).and_then(|index| index.to_usize()) {
+            Some(index) => part(&evaluate(program, scope, base), index),
+            None => Value::Other,
+        },
+        _ => Value::Other,
+    }
+}
+
+/// A field or element of a value.
+fn part(whole: &Value, index: usize) -> Value {
+    match whole {
+        Value::Group(parts) => parts.get(index).cloned().unwrap_or(Value::Other),
+        _ => Value::Other,
+    }
+}
+
+/// The value of `...` for a type.
+fn default_value(program: &Program, ty: &Type) -> Value {
+    let all = |types: &[Type]| Value::Group(types.iter().map(|ty| default_value(program, ty)).collect());
+    match program.underlying(ty) {
+        Type::Bool => Value::Bool(false),
+        Type::Bit(_) | Type::Signed(_) | Type::Int => Value::Int(BigInt::ZERO),
+        Type::Enum(id) => Value::Member(id, 0),
+        Type::Composite(id, args) => all(&program.field_types(id, &args)),
+        Type::Tuple(types) => all(&types),
         _ => Value::Other,
     }
 }
@@ -73,7 +109,11 @@ fn operation(program: &Program, left: Value, link: &Link, right: Value) -> Value
             Some(truth) => Value::Bool(truth),
             None => {
                 let ty = program.underlying(&link.ty);
-                fold::binary(link.op, &ty, &a, &b).map_or(Value::Other, Value::Int)
+                let result = match (link.op, program.underlying(&link.right.ty).width()) {
+                    (BinaryOp::Concat, Some(width)) => Some(fold::concat(&ty, &a, &b, width)),
+                    _ => fold::binary(link.op, &ty, &a, &b).ok(),
+                };
+                result.map_or(Value::Other, Value::Int)
             }
         },
         _ => logical(link.op, left, right),

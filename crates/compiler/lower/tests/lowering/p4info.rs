@@ -47,6 +47,34 @@ fn tables_and_actions_are_described() {
 }
 
 #[test]
+fn parts_of_constructor_parameters_are_known() {
+    let info = p4info(
+        "struct sizes_t { bit<32> entries; bit<32> counters; bit<8> data; bool applied; }
+         control Sub(inout bit<8> x)(sizes_t sizes, tuple<bit<32>, bit<32>> pair, bit<8> n) {
+            counter(sizes.counters, CounterType.packets) hits;
+            register<bit<8>>(pair[1]) values;
+            register<bit<8>>((bit<32>) (n ++ 8w1)) more;
+            action set(bit<8> v) { x = v; }
+            table t { key = { x: exact @name(\"x\"); } actions = { set; } size = sizes.entries; default_action = set(sizes.data); }
+            table u { key = { x: exact @name(\"x\"); } actions = { NoAction; } }
+            apply { t.apply(); if (sizes.applied) { u.apply(); } hits.count(0); values.read(x, 0); more.read(x, 0); }
+         }",
+        "Sub({ counters = 12, entries = 34, data = 5, ... }, { 6, 7 }, 2) sub;
+         apply { sub.apply(m.x); }",
+    );
+    let [table] = info.tables.as_slice() else {
+        panic!("u is never applied")
+    };
+    assert_eq!((table.preamble.name.as_str(), table.size), ("I.sub.t", 34));
+    let default = table.initial_default_action.as_ref().expect("the program has one");
+    assert_eq!(default.arguments[0].value.0, [5]);
+    assert_eq!(info.counters[0].size, 12);
+    let mut sizes: Vec<_> = info.registers.iter().map(|register| register.size).collect();
+    sizes.sort();
+    assert_eq!(sizes, [7, 513]);
+}
+
+#[test]
 fn translated_types_have_the_controllers_width() {
     let info = p4info(
         "@p4runtime_translation(\"example/port\", string) type bit<9> port_t;
