@@ -13,8 +13,10 @@ control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
         key = { h.h.kind: exact; h.h.dst: lpm; }
         actions = { set_group; NoAction; }
         const entries = {
+            (3 .. 5, 32w0x0a000000 &&& 32w0xff000000): set_group(3);
             (1, 32w0x0a000000 &&& 32w0xff000000): set_group(1);
             (1, 32w0x0c000000 &&& 32w0xfe000000): set_group(2);
+            (6 .. 8, 32w0x0a000000 &&& 32w0xff000000): set_group(4);
             (2, 32w0x0a000000 &&& 32w0xff000000): set_group(0);
         }
     }

@@ -38,23 +38,34 @@ pub fn joined(strings: &[AnnotationToken]) -> String {
 pub fn check(cx: &mut Context, index: usize) {
     let table = &cx.program.tables[index];
     let declared = &cx.hir.tables[cx.table_declarations[index].index()];
+    let places = &cx.entry_places[index];
     let mut found = Vec::new();
     for constraint in constraints(&declared.annotations, ENTRIES, Subject::Table, &table_keys(table)) {
-        for (entry, written) in table.entries.iter().zip(&declared.entries) {
+        let mut reported = Span::NONE;
+        for (entry, place) in table.entries.iter().zip(places) {
             let seen = IrEntry {
                 matches: &entry.matches,
                 priority: entry.priority,
             };
-            if let Err(violation) = constraint.check(&seen) {
-                found.push((written.span, format!("table `{}`: @{ENTRIES}", table.name), violation));
+            // An entry of the program may stand for many.
+            if *place != reported
+                && let Err(violation) = constraint.check(&seen)
+            {
+                reported = *place;
+                found.push((*place, format!("table `{}`: @{ENTRIES}", table.name), violation));
             }
         }
     }
-    let entries = table.entries.iter().zip(&declared.entries);
-    let calls = entries.map(|(entry, written)| (&entry.action, written.span));
+    let mut calls: Vec<(&ir::ActionCall, Span)> = table
+        .entries
+        .iter()
+        .zip(places)
+        .map(|(entry, place)| (&entry.action, *place))
+        .collect();
+    calls.dedup_by_key(|(_, place)| *place);
     let default = declared.default_action.as_ref();
     let default = default.map(|written| (&table.default_action, written.span));
-    for (call, span) in calls.chain(default) {
+    for (call, span) in calls.into_iter().chain(default) {
         found.extend(
             forbidden_data(cx, table, declared, call)
                 .map(|(name, violation)| (span, format!("action `{name}`: @{DATA}"), violation)),

@@ -24,6 +24,8 @@ pub struct Context<'a> {
     pub diagnostics: Diagnostics,
     /// The declaration of each table of the program being built.
     pub table_declarations: Vec<hir::TableId>,
+    /// The places in the source of the entries of each table of the program being built.
+    pub entry_places: Vec<Vec<Span>>,
     /// Where the objects of the control plane are declared, by kind and name.
     pub controllable: HashMap<(&'static str, String), Span>,
     /// The current meanings of variables, type variables and instances.
@@ -69,6 +71,7 @@ impl<'a> Context<'a> {
             program,
             diagnostics: Diagnostics::new(),
             table_declarations: Vec::new(),
+            entry_places: Vec::new(),
             controllable: HashMap::new(),
             environment: Environment::new(hir),
             objects: Vec::new(),

@@ -23,13 +23,13 @@ use std::collections::HashSet;
 /// How many entries of a table one entry of the program may stand for.
 const PARTS_MAX: usize = 1024;
 
-/// Lowers a table's entries.
+/// Lowers a table's entries. With each comes the place of the entry of the program that stands for it.
 pub fn lower(
     cx: &mut Context,
     table: &hir::Table,
     keys: &[ir::TableKey],
     actions: &[ir::TableAction],
-) -> Vec<ir::TableEntry> {
+) -> Vec<(ir::TableEntry, Span)> {
     let priorities = priorities(cx, table, keys);
     let mut entries = Vec::new();
     let mut seen = HashSet::new();
@@ -41,7 +41,7 @@ pub fn lower(
             if !seen.insert((priority, matches.clone())) {
                 continue;
             }
-            entries.push(ir::TableEntry {
+            let lowered = ir::TableEntry {
                 matches,
                 priority,
                 action: ir::ActionCall {
@@ -50,7 +50,8 @@ pub fn lower(
                 },
                 is_const: entry.is_const || table.entries_are_const,
                 location: cx.locate(entry.span),
-            });
+            };
+            entries.push((lowered, entry.span));
         }
     }
     entries

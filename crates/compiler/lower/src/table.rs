@@ -136,7 +136,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         .collect();
     cx.learning = None;
     let default_action = default_action(cx, table, &mut actions);
-    let entries = entries::lower(cx, table, &keys, &actions);
+    let (entries, places) = entries::lower(cx, table, &keys, &actions).into_iter().unzip();
     let size = table.size.as_ref().map(|size| constant_size(cx, size));
     // Programs write size 0 for a table that exists only to be logged; p4c treats it as no size.
     let size = size.filter(|size| *size > 0).unwrap_or(DEFAULT_SIZE);
@@ -172,6 +172,7 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
     lowered.supports_timeout |= lowered.deletes_idle;
     cx.program.tables.push(lowered);
     cx.table_declarations.push(id);
+    cx.entry_places.push(places);
     if let Some(instance) = control::instance(cx, owner) {
         instance.tables.insert(id, id_in_program);
     }
