@@ -18,7 +18,7 @@ use crate::value::Value;
 use forebay_check::annotations;
 use forebay_check::hir::{self, Type};
 use forebay_ir::{self as ir, BinaryOp, Digest, DigestId, Expr, Op, Recipient, RegisterId, TableId};
-use forebay_syntax::ast::{Annotation, CompositeKind};
+use forebay_syntax::ast::{Annotation, CompositeKind, Direction};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -230,6 +230,7 @@ fn action_with_data(cx: &mut Context, table: hir::TableId, args: &Args, index: u
     let params = &hir.actions[declared.actions[action].action.index()].params;
     let (names, widths): (Vec<&str>, Vec<u32>) = params
         .iter()
+        .filter(|param| param.direction == Direction::None)
         .map(|param| &hir.vars[param.var.index()])
         .filter_map(|var| types::scalar(cx, &var.ty).map(|scalar| (var.name.as_str(), scalar.width)))
         .unzip();
