@@ -9,7 +9,7 @@ use forebay_ir as ir;
 use forebay_syntax::codes::Code;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics, Severity};
 use forebay_syntax::source::{SourceMap, Span};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The state of lowering one program.
@@ -26,6 +26,8 @@ pub struct Context<'a> {
     pub table_declarations: Vec<hir::TableId>,
     /// The places in the source of the entries of each table of the program being built.
     pub entry_places: Vec<Vec<Span>>,
+    /// The names in P4Info of digests whose data has no named type, by the call, after one was lowered.
+    pub digest_names: Option<BTreeMap<*const hir::Call, String>>,
     /// Where the objects of the control plane are declared, by kind and name.
     pub controllable: HashMap<(&'static str, String), Span>,
     /// The current meanings of variables, type variables and instances.
@@ -72,6 +74,7 @@ impl<'a> Context<'a> {
             diagnostics: Diagnostics::new(),
             table_declarations: Vec::new(),
             entry_places: Vec::new(),
+            digest_names: None,
             controllable: HashMap::new(),
             environment: Environment::new(hir),
             objects: Vec::new(),

@@ -125,13 +125,3 @@ pub fn is_stack_element(cx: &Context, ty: &Type) -> bool {
         Some(CompositeKind::Header | CompositeKind::HeaderUnion)
     )
 }
-
-/// The name of a composite, enum or new type, for objects named after a type.
-pub fn name(cx: &Context, ty: &Type) -> Option<String> {
-    match ty {
-        Type::Composite(id, _) => Some(cx.hir.composites[id.index()].name.clone()),
-        Type::Enum(id) => Some(cx.hir.enums[id.index()].name.clone()),
-        Type::NewType(id) => Some(cx.hir.new_types[id.index()].name.clone()),
-        _ => None,
-    }
-}

@@ -19,7 +19,7 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
     let data = data.scalars();
     let ty = call.type_args.first().cloned().unwrap_or_else(|| args.ty(1));
     let ty = types::resolve(cx, &ty);
-    let name = types::name(cx, &ty).unwrap_or_else(|| automatic_name(cx));
+    let name = crate::p4info::type_name(cx.hir, &ty).unwrap_or_else(|| name_of_call(cx, call));
     let mut field_names = Vec::new();
     leaf_names(cx, &ty, String::new(), &mut field_names);
     let fields = field_names
@@ -77,7 +77,15 @@ fn typed_leaves(cx: &Context, ty: &Type, name: String, leaves: &mut Vec<(String,
     }
 }
 
-/// A name for a digest whose data has an unnamed type.
+/// The name in P4Info of a digest whose data has an unnamed type.
+fn name_of_call(cx: &mut Context, call: &Call) -> String {
+    let hir = cx.hir;
+    let names = cx.digest_names.get_or_insert_with(|| crate::p4info::digest_names(hir));
+    let name = names.get(&std::ptr::from_ref(call)).cloned();
+    name.unwrap_or_else(|| automatic_name(cx))
+}
+
+/// A name for a digest that P4Info does not have.
 fn automatic_name(cx: &Context) -> String {
     let unnamed = cx
         .program
@@ -87,7 +95,7 @@ fn automatic_name(cx: &Context) -> String {
     format!("{AUTOMATIC_PREFIX}{}", unnamed.count())
 }
 
-const AUTOMATIC_PREFIX: &str = "digest_";
+const AUTOMATIC_PREFIX: &str = "$digest_";
 
 /// The number of a digest, which is declared if necessary.
 pub fn declare(cx: &mut Context, digest: Digest) -> DigestId {

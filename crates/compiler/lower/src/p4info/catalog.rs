@@ -21,7 +21,8 @@ use forebay_syntax::ast::CompositeKind;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::source::Span;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::rc::Rc;
 
 /// Everything that the control plane sees, by name.
@@ -36,6 +37,8 @@ pub struct Catalog<'a> {
     pub externs: BTreeMap<ObjectId, ExternKind>,
     /// Digests that extern functions send.
     pub digests: BTreeMap<String, Digest>,
+    /// The names of those whose data has no named type, by the call.
+    pub digest_names: BTreeMap<*const Call, String>,
     /// Value sets that parsers select on.
     pub value_sets: BTreeMap<String, UsedValueSet<'a>>,
     /// Header types with `@controller_header`.
@@ -171,6 +174,7 @@ pub fn collect<'a>(
         actions: BTreeMap::new(),
         externs: BTreeMap::new(),
         digests: BTreeMap::new(),
+        digest_names: BTreeMap::new(),
         value_sets: BTreeMap::new(),
         packet_headers: program.composites.iter().filter(is_packet_header).collect(),
     };
@@ -179,6 +183,7 @@ pub fn collect<'a>(
         architecture,
         catalog,
         visited: BTreeSet::new(),
+        unnamed: Vec::new(),
     };
     for id in &program.top_instances {
         let Some(object) = collector.catalog.instances.top(*id) else {
@@ -188,7 +193,10 @@ pub fn collect<'a>(
             collector.instance(object);
         }
     }
-    let catalog = collector.catalog;
+    let Collector {
+        mut catalog, unnamed, ..
+    } = collector;
+    name_digests(&mut catalog, unnamed);
     if let Some(span) = catalog.instances.excess {
         let message = format!("there are more than {MAX_OBJECTS} instances, or {MAX_INLINE_DEPTH} in one another");
         diagnostics.push(Diagnostic::error(codes::TOO_MANY_INSTANCES, span, message).cause(TOO_LARGE));
@@ -196,16 +204,41 @@ pub fn collect<'a>(
     catalog
 }
 
+/// Gives digests whose data has no named type the names that p4c gives: numbered block by block, and in a block as they
+/// stand in the source.
+fn name_digests(catalog: &mut Catalog, mut unnamed: Vec<Unnamed>) {
+    unnamed.sort_by_key(|digest| (digest.block, digest.span));
+    for Unnamed { call, ty, .. } in unnamed {
+        let name = format!("digest_{}", catalog.digest_names.len());
+        if let Entry::Vacant(unknown) = catalog.digest_names.entry(std::ptr::from_ref(call)) {
+            unknown.insert(name.clone());
+            catalog.digests.entry(name.clone()).or_insert(Digest { name, ty });
+        }
+    }
+}
+
 struct Collector<'a> {
     program: &'a Program,
     architecture: &'static Architecture,
     catalog: Catalog<'a>,
     visited: BTreeSet<ObjectId>,
+    unnamed: Vec<Unnamed<'a>>,
+}
+
+/// A call that sends a digest whose data has no named type.
+struct Unnamed<'a> {
+    /// The number of the control or parser that calls.
+    block: usize,
+    span: Span,
+    call: &'a Call,
+    ty: Type,
 }
 
 /// The effects of a control's apply block, including the functions and actions that it calls.
 #[derive(Default)]
 struct Effects<'a> {
+    /// The number of the control or parser.
+    block: usize,
     tables: Vec<TableId>,
     applied: Vec<ObjectId>,
     functions: BTreeSet<FunctionId>,
@@ -259,6 +292,7 @@ impl<'a> Collector<'a> {
             return;
         };
         let mut effects = Effects {
+            block: self.visited.len(),
             pending: vec![(&body.apply.statements, true)],
             ..Effects::default()
         };
@@ -281,7 +315,10 @@ impl<'a> Collector<'a> {
         let Some(body) = &self.program.parsers[id.index()].body else {
             return;
         };
-        let mut effects = Effects::default();
+        let mut effects = Effects {
+            block: self.visited.len(),
+            ..Effects::default()
+        };
         let mut selected = BTreeSet::new();
         for state in reachable_states(body) {
             let state = &body.states[state];
@@ -324,16 +361,16 @@ impl<'a> Collector<'a> {
             _ => None,
         };
         while let Some((statements, is_apply)) = effects.pending.pop() {
-            usage::calls(statements, &known, &mut |call| {
+            usage::calls(statements, &known, &mut |call, span| {
                 if let (true, Callee::Action(id)) = (is_apply, &call.callee) {
                     effects.called.insert(*id);
                 }
-                self.call(call, scope, effects);
+                self.call(call, span, scope, effects);
             });
         }
     }
 
-    fn call(&mut self, call: &'a Call, scope: &Scope, effects: &mut Effects<'a>) {
+    fn call(&mut self, call: &'a Call, span: Span, scope: &Scope, effects: &mut Effects<'a>) {
         match &call.callee {
             Callee::TableApply(table) => match table.kind {
                 ExprKind::Table(id) if !effects.tables.contains(&id) => effects.tables.push(id),
@@ -350,7 +387,9 @@ impl<'a> Collector<'a> {
                 match &function.body {
                     Some(body) if effects.functions.insert(*id) => effects.pending.push((&body.statements, false)),
                     Some(_) => {}
-                    None if self.architecture.digest == Some(function.name.as_str()) => self.digest(call, scope),
+                    None if self.architecture.digest == Some(function.name.as_str()) => {
+                        self.digest(call, span, scope, effects.block)
+                    }
                     None => {}
                 }
             }
@@ -366,13 +405,17 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Adds a digest, which is named after the type of its messages; one with an unnamed type gets a number.
-    fn digest(&mut self, call: &Call, scope: &Scope) {
+    /// Adds a digest, which is named after the type of its messages; one with an unnamed type gets a number later.
+    fn digest(&mut self, call: &'a Call, span: Span, scope: &Scope, block: usize) {
         let Some(ty) = call.type_args.first().map(|ty| scope.types.apply(ty)) else {
             return;
         };
-        let name = types::named(self.program, &ty).unwrap_or_else(|| format!("digest_{}", self.catalog.digests.len()));
-        self.catalog.digests.entry(name.clone()).or_insert(Digest { name, ty });
+        match types::named(self.program, &ty) {
+            Some(name) => {
+                self.catalog.digests.entry(name.clone()).or_insert(Digest { name, ty });
+            }
+            None => self.unnamed.push(Unnamed { block, span, call, ty }),
+        }
     }
 
     fn table(&mut self, id: TableId, scope: &Rc<Scope>, effects: &mut Effects<'a>) {
@@ -380,7 +423,7 @@ impl<'a> Collector<'a> {
         let table = &program.tables[id.index()];
         let name = scope.name(&table.name, &table.annotations);
         for key in &table.keys {
-            usage::in_expression(&key.expr, &mut |call| self.call(call, scope, effects));
+            usage::in_expression(&key.expr, &mut |call, span| self.call(call, span, scope, effects));
         }
         let actions = self.actions(table, scope, effects);
         let implementation = self.property(table, &name, self.architecture.implementation, scope);

@@ -5,19 +5,20 @@
 
 use crate::walk::{self, Node};
 use forebay_check::hir::{Block, Call, Expr, Statement, StatementKind};
+use forebay_syntax::source::Span;
 
 /// Whether a condition is known to be true or false.
 pub type Known<'k> = &'k dyn Fn(&Expr) -> Option<bool>;
 
 /// Calls `visit` with each call in some statements that may be executed, in order.
-pub fn calls<'a>(statements: &'a [Statement], known: Known, visit: &mut dyn FnMut(&'a Call)) {
+pub fn calls<'a>(statements: &'a [Statement], known: Known, visit: &mut dyn FnMut(&'a Call, Span)) {
     for statement in statements {
         inside(statement, known, visit);
     }
 }
 
-fn inside<'a>(statement: &'a Statement, known: Known, visit: &mut dyn FnMut(&'a Call)) {
-    let block = |block: &'a Block, visit: &mut dyn FnMut(&'a Call)| calls(&block.statements, known, visit);
+fn inside<'a>(statement: &'a Statement, known: Known, visit: &mut dyn FnMut(&'a Call, Span)) {
+    let block = |block: &'a Block, visit: &mut dyn FnMut(&'a Call, Span)| calls(&block.statements, known, visit);
     match &statement.kind {
         StatementKind::Assign { target, value, .. } => {
             in_expression(target, visit);
@@ -74,10 +75,10 @@ fn inside<'a>(statement: &'a Statement, known: Known, visit: &mut dyn FnMut(&'a 
 }
 
 /// Calls `visit` with each call in an expression.
-pub fn in_expression<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Call)) {
+pub fn in_expression<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Call, Span)) {
     walk::expr(expr, &mut |node| {
-        if let Node::Call(call, _) = node {
-            visit(call);
+        if let Node::Call(call, span) = node {
+            visit(call, span);
         }
     });
 }

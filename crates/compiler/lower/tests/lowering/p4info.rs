@@ -103,6 +103,39 @@ fn translated_types_have_the_controllers_width() {
 }
 
 #[test]
+fn digests_have_the_names_that_the_program_sends_them_with() {
+    let parts = Parts {
+        top: "@name(\"notice\") struct notice_t { bit<8> x; } struct pair_t<T> { T one; T two; }",
+        ingress: "action tell() { digest(1, { m.x, m.y }); }
+         table t { actions = { tell; } default_action = tell(); }
+         apply {
+            digest<notice_t>(1, { m.x });
+            digest<pair_t<bit<8>>>(1, { m.x, m.y });
+            digest(1, { m.x });
+            t.apply();
+         }",
+        ..Parts::default()
+    };
+    let info = support::p4info(&parts);
+    let described: Vec<_> = info
+        .digests
+        .iter()
+        .map(|digest| digest.preamble.name.as_str())
+        .collect();
+    assert_eq!(described, ["digest_0", "digest_1", "notice", "pair_t_bit8"]);
+    let program = support::lower(&parts);
+    let digests = program.digests.iter();
+    let mut sent: Vec<_> = digests
+        .map(|digest| (digest.name.as_str(), digest.fields.len()))
+        .collect();
+    sent.sort();
+    assert_eq!(
+        sent,
+        [("digest_0", 2), ("digest_1", 1), ("notice", 1), ("pair_t_bit8", 2)]
+    );
+}
+
+#[test]
 fn objects_are_described_with_their_tables() {
     let info = p4info(
         "struct notice_t { bit<8> x; }",
