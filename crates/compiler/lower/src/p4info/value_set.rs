@@ -5,9 +5,9 @@ use super::number::field_ids;
 use super::table::match_kind;
 use super::value;
 use super::{Context, annotation, types};
-use crate::names::control_plane_name;
+use crate::names::{control_plane_name, join};
 use forebay_check::annotations;
-use forebay_check::hir::{Composite, Field, Type};
+use forebay_check::hir::{Field, Program, Type};
 use forebay_p4info::ids::SymbolKind;
 use forebay_p4info::model::{Match, MatchField, MatchType, ValueSet};
 use forebay_syntax::ast::{Annotation, AnnotationBody};
@@ -21,63 +21,79 @@ pub fn value_set(cx: &mut Context, used: &UsedValueSet) -> ValueSet {
     let size = value::evaluate(cx.program, &used.scope, &declared.size)
         .size(cx.program)
         .unwrap_or(0);
-    let match_fields = match used.scope.types.apply(&declared.element) {
-        Type::Composite(id, args) => {
-            let types = cx.program.field_types(id, &args);
-            components(cx, &cx.program.composites[id.index()], &types)
-        }
-        Type::Enum(id) => {
-            let members = cx.program.enums[id.index()].members.iter().zip(1..);
-            let ty = cx.program.underlying(&Type::Enum(id));
-            members.map(|((name, _), id)| exact(cx, id, name, &ty)).collect()
-        }
-        Type::Tuple(types) => types.iter().zip(1..).map(|(ty, id)| exact(cx, id, "", ty)).collect(),
-        ty => vec![exact(cx, 1, "", &ty)],
-    };
+    let element = used.scope.types.apply(&declared.element);
+    let parts = parts(cx.program, &element, "", None);
+    let annotated: Vec<(&[Annotation], Span)> = parts.iter().map(|part| (part.annotations(), declared.span)).collect();
+    let ids = field_ids(cx, &annotated);
+    let match_fields = parts.iter().zip(ids).map(|(part, id)| match_field(cx, part, id));
     ValueSet {
         preamble,
-        match_fields,
+        match_fields: match_fields.collect(),
         size,
     }
 }
 
-fn exact(cx: &Context, id: u32, name: &str, ty: &Type) -> MatchField {
+/// A part of a value set's elements that is neither a struct nor a tuple.
+struct Part<'a> {
+    /// Its name; `outer.inner` in a struct inside a struct, empty where it has none.
+    name: String,
+    ty: Type,
+    /// The field of a struct that it is.
+    field: Option<&'a Field>,
+}
+
+impl Part<'_> {
+    fn annotations(&self) -> &[Annotation] {
+        self.field.map_or(&[][..], |field| field.annotations.as_slice())
+    }
+}
+
+/// The parts of a type, in the order in which lowering has them.
+fn parts<'a>(program: &'a Program, ty: &Type, name: &str, field: Option<&'a Field>) -> Vec<Part<'a>> {
+    match ty {
+        Type::Composite(id, args) => {
+            let declared = &program.composites[id.index()].fields;
+            let fields = declared.iter().zip(program.field_types(*id, args));
+            let each = fields.flat_map(|(field, ty)| {
+                let name = join(name, &control_plane_name("", &field.name, &field.annotations));
+                parts(program, &ty, &name, Some(field))
+            });
+            each.collect()
+        }
+        Type::Tuple(types) => {
+            let each = types.iter().enumerate().flat_map(|(index, ty)| match name {
+                "" => parts(program, ty, "", field),
+                name => parts(program, ty, &format!("{name}.{index}"), field),
+            });
+            each.collect()
+        }
+        ty => vec![Part {
+            name: name.to_string(),
+            ty: ty.clone(),
+            field,
+        }],
+    }
+}
+
+/// The match field of a part, with the match kind from `@match(kind)`.
+fn match_field(cx: &mut Context, part: &Part, id: u32) -> MatchField {
+    types::describe(cx, &part.ty);
+    let (annotations, structured_annotations) = annotation::written(part.annotations(), &["match"]);
     MatchField {
         id,
-        name: name.to_string(),
-        bitwidth: types::control_plane_width(cx.program, ty),
-        type_name: types::new_type_reference(cx.program, ty),
-        match_kind: Some(Match::MatchType(MatchType::Exact)),
+        name: part.name.clone(),
+        annotations,
+        bitwidth: types::control_plane_width(cx.program, &part.ty),
+        doc: annotation::documentation(part.annotations()),
+        type_name: types::new_type_reference(cx.program, &part.ty),
+        structured_annotations,
+        match_kind: match_of(part.annotations()),
         ..MatchField::default()
     }
 }
 
-/// The fields of a struct, with the match kinds from `@match(kind)`.
-fn components(cx: &mut Context, element: &Composite, types: &[Type]) -> Vec<MatchField> {
-    let fields: Vec<(&[Annotation], Span)> = element
-        .fields
-        .iter()
-        .map(|field| (field.annotations.as_slice(), field.span))
-        .collect();
-    let ids = field_ids(cx, &fields);
-    let mut components = Vec::new();
-    for ((field, ty), id) in element.fields.iter().zip(types).zip(ids) {
-        types::describe(cx, ty);
-        let (annotations, structured_annotations) = annotation::written(&field.annotations, &["match"]);
-        let name = control_plane_name("", &field.name, &field.annotations);
-        components.push(MatchField {
-            annotations,
-            doc: annotation::documentation(&field.annotations),
-            structured_annotations,
-            match_kind: match_of(field),
-            ..exact(cx, id, &name, ty)
-        });
-    }
-    components
-}
-
-fn match_of(field: &Field) -> Option<Match> {
-    let Some(annotation) = annotations::find(&field.annotations, "match") else {
+fn match_of(written: &[Annotation]) -> Option<Match> {
+    let Some(annotation) = annotations::find(written, "match") else {
         return Some(Match::MatchType(MatchType::Exact));
     };
     match &annotation.body {

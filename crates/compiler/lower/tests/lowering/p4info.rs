@@ -198,10 +198,16 @@ fn selectors_say_what_their_groups_may_hold() {
 #[test]
 fn value_sets_have_a_match_field_for_each_component() {
     let info = support::p4info(&Parts {
-        top: "struct pair_t { bit<16> first; @match(ternary) bit<8> second; }",
+        top: "struct pair_t { bit<16> first; @match(ternary) bit<8> second; }
+            struct inner_t { bit<4> p; @match(ternary) bit<4> q; }
+            struct outer_t { inner_t inner; bit<8> last; }
+            enum bit<8> kind_t { A = 1, B = 2 }",
         parser: "value_set<bit<16>>(4) tags; value_set<pair_t>(4) pairs;
+            value_set<outer_t>(4) nested; value_set<kind_t>(4) kinds;
             state start { p.extract(hdr.h); transition select(m.kept) { tags: next; default: next; } }
-            state next { transition select(m.kept, m.x) { pairs: accept; default: accept; } }",
+            state next { transition select(m.kept, m.x) { pairs: accept; default: third; } }
+            state third { transition select(m.x[7:4], m.x[3:0], m.y) { nested: accept; default: fourth; } }
+            state fourth { transition select((kind_t) m.x) { kinds: accept; default: accept; } }",
         ..Parts::default()
     });
     let fields = |name: &str| {
@@ -218,6 +224,15 @@ fn value_sets_have_a_match_field_for_each_component() {
         fields("pairs"),
         [(1, 16, kind(MatchType::Exact)), (2, 8, kind(MatchType::Ternary))]
     );
+    assert_eq!(
+        fields("nested"),
+        [
+            (1, 4, kind(MatchType::Exact)),
+            (2, 4, kind(MatchType::Ternary)),
+            (3, 8, kind(MatchType::Exact))
+        ]
+    );
+    assert_eq!(fields("kinds"), [(1, 8, kind(MatchType::Exact))]);
 }
 
 #[test]
