@@ -54,6 +54,8 @@ pub struct Context<'a> {
     pub depth: usize,
     /// Nesting of inlined calls.
     pub inline_depth: usize,
+    /// Nesting of branches that are never executed.
+    pub unreached: usize,
     /// Whether a limit was exceeded: then every function returns as soon as it can.
     pub aborted: bool,
     files: HashMap<Arc<str>, u32>,
@@ -88,6 +90,7 @@ impl<'a> Context<'a> {
             library: None,
             depth: 0,
             inline_depth: 0,
+            unreached: 0,
             aborted: false,
             files: HashMap::new(),
             errors,

@@ -270,10 +270,10 @@ fn short_circuit(cx: &mut Context, is_and: bool, left: Expr, right: &hir::Expr) 
     }
     if !expression::has_effects(right) {
         let right = expression::scalar(cx, right);
-        return if is_and {
-            build::and(left, right)
-        } else {
-            build::or(left, right)
+        return match build::as_bool(&right) {
+            Some(known) if known != is_and => right,
+            _ if is_and => build::and(left, right),
+            _ => build::or(left, right),
         };
     }
     let result = storage::temporary(cx, 1);

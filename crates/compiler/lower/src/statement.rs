@@ -1,6 +1,7 @@
 //! Statements.
 
 use crate::assign;
+use crate::build;
 use crate::call;
 use crate::context::Context;
 use crate::environment::Binding;
@@ -104,6 +105,7 @@ fn lower(cx: &mut Context, statement: &Statement) {
 /// end in one block.
 fn alternatives(cx: &mut Context, branches: &[hir::Branch], otherwise: &hir::Block) {
     let mut after = None;
+    let around = cx.unreached;
     for branch in branches {
         forebay_budget::check();
         if !limits::check_size(cx, branch.span) {
@@ -111,16 +113,21 @@ fn alternatives(cx: &mut Context, branches: &[hir::Branch], otherwise: &hir::Blo
         }
         cx.location = cx.locate(branch.span);
         let condition = expression::scalar(cx, &branch.condition);
+        let known = build::as_bool(&condition);
         let holds = graph::new_block(cx);
         let next = graph::new_block(cx);
         let after = *after.get_or_insert_with(|| graph::new_block(cx));
         graph::branch(cx, condition, holds, next);
         graph::start(cx, holds);
+        let before = cx.unreached;
+        cx.unreached += usize::from(known == Some(false));
         block(cx, &branch.body);
+        cx.unreached = before + usize::from(known == Some(true));
         graph::jump(cx, after);
         graph::start(cx, next);
     }
     block(cx, otherwise);
+    cx.unreached = around;
     if let Some(after) = after {
         graph::jump(cx, after);
         graph::start(cx, after);

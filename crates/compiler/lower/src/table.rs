@@ -52,6 +52,9 @@ pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_ru
         Some(lowered) => lowered,
         None => declare(cx, owner, id, &keys),
     };
+    if cx.unreached == 0 {
+        cx.program.tables[lowered.index()].is_hidden = is_hidden(cx, id);
+    }
     assign_computed_keys(cx, lowered, keys);
     let next = graph::new_block(cx);
     graph::terminate(
@@ -68,6 +71,10 @@ pub fn apply(cx: &mut Context, table: &hir::Expr, hit: Option<SlotId>, action_ru
     if let Some(flag) = exit_flag {
         graph::when(cx, Expr::Slot(flag), graph::exit);
     }
+}
+
+fn is_hidden(cx: &Context, id: hir::TableId) -> bool {
+    annotations::has(&cx.hir.tables[id.index()].annotations, "hidden")
 }
 
 /// `t.apply().hit` as a truth value.
@@ -157,7 +164,8 @@ fn declare(cx: &mut Context, owner: ObjectId, id: hir::TableId, keys: &[Key]) ->
         supports_timeout: false,
         deletes_idle: false,
         expire_seconds: learning::expire_seconds(&table.annotations),
-        is_hidden: annotations::has(&table.annotations, "hidden"),
+        // Until it is applied where it can be executed: P4Info leaves out others.
+        is_hidden: true,
         location,
     };
     for property in &table.properties {

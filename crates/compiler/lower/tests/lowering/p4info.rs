@@ -244,6 +244,31 @@ fn hidden_objects_are_left_out() {
     assert!(info.tables.is_empty());
 }
 
+#[test]
+fn tables_under_conditions_that_never_hold_are_hidden() {
+    let parts = Parts {
+        top: "control Sub(inout bit<8> x)(bool is_on) {
+            table t { key = { x: exact @name(\"x\"); } actions = { NoAction; } }
+            table u { key = { x: exact @name(\"x\"); } actions = { NoAction; } }
+            table v { key = { x: exact @name(\"x\"); } actions = { NoAction; } }
+            apply {
+                if (is_on) { t.apply(); } else if (x == 1) { u.apply(); } else { v.apply(); }
+                if (x == 2 || is_on) { x = 3; } else { v.apply(); }
+            }
+         }",
+        ingress: "Sub(true) on; Sub(false) off; apply { on.apply(m.x); off.apply(m.y); }",
+        ..Parts::default()
+    };
+    let info = support::p4info(&parts);
+    let described: Vec<_> = info.tables.iter().map(|table| table.preamble.name.clone()).collect();
+    assert_eq!(described, ["I.off.u", "I.off.v", "I.on.t"]);
+    let program = support::lower(&parts);
+    let visible = program.tables.iter().filter(|table| !table.is_hidden);
+    let mut visible: Vec<_> = visible.map(|table| table.name.clone()).collect();
+    visible.sort();
+    assert_eq!(visible, described);
+}
+
 /// A program with something of everything, and its P4Info as a file.
 #[test]
 fn the_text_form_is_as_recorded() {
