@@ -43,7 +43,7 @@ impl Checker {
                         ty: Type::Bool,
                         span,
                     },
-                    ExprKind::Aggregate(_) => Expr {
+                    ExprKind::Aggregate(_) if self.is_constant(&receiver) => Expr {
                         kind: ExprKind::Bool(true),
                         ty: Type::Bool,
                         span,
