@@ -296,6 +296,11 @@ impl<'a> Collector<'a> {
             pending: vec![(&body.apply.statements, true)],
             ..Effects::default()
         };
+        for local in &body.locals {
+            if let Local::Var(_, Some(value)) = local {
+                usage::in_expression(value, &mut |call, span| self.call(call, span, &scope, &mut effects));
+            }
+        }
         self.follow(&scope, &mut effects);
         // A key can apply another table.
         let mut next = 0;
@@ -446,6 +451,9 @@ impl<'a> Collector<'a> {
         let mut actions = Vec::new();
         for listed in &table.actions {
             self.enter_action(listed.action, effects);
+            for arg in &listed.args {
+                usage::in_expression(arg, &mut |call, span| self.call(call, span, scope, effects));
+            }
             actions.push(ListedAction {
                 name: self.action(listed.action, scope, true),
                 listed: Some(listed),

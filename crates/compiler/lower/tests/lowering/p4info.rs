@@ -136,6 +136,21 @@ fn digests_have_the_names_that_the_program_sends_them_with() {
 }
 
 #[test]
+fn digests_of_initial_values_and_arguments_in_lists_of_actions_are_described() {
+    let top = "struct told_t { bit<8> x; } bit<8> tell(in bit<8> x) { digest<told_t>(1, { x }); return x; }";
+    for ingress in [
+        "bit<8> told = tell(m.x); apply { m.y = told; }",
+        "action set(in bit<8> y) { m.y = y; }
+         table t { actions = { set(tell(m.x)); } default_action = set(tell(m.x)); }
+         apply { t.apply(); }",
+    ] {
+        let info = p4info(top, ingress);
+        assert_eq!(info.digests.len(), 1);
+        assert_eq!(info.digests[0].preamble.name, "told_t");
+    }
+}
+
+#[test]
 fn objects_are_described_with_their_tables() {
     let info = p4info(
         "struct notice_t { bit<8> x; }",
