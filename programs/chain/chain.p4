@@ -49,6 +49,10 @@ parser ChainParser(packet_in packet, out headers_t hdr, inout metadata_t meta, i
 
 control ChainVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     apply {
+        verify_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl == 5,
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_len, hdr.ipv4.identification, hdr.ipv4.flags,
+              hdr.ipv4.frag_offset, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr },
+            hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
     }
 }
 
@@ -145,7 +149,8 @@ control ChainIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
     }
 
     apply {
-        if (!hdr.ipv4.isValid() || hdr.ipv4.ihl != 5 || standard_metadata.parser_error != error.NoError) {
+        if (!hdr.ipv4.isValid() || hdr.ipv4.ihl != 5 || standard_metadata.parser_error != error.NoError
+            || standard_metadata.checksum_error == 1) {
             drop();
             return;
         }
