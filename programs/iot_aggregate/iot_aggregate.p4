@@ -187,7 +187,8 @@ control AggregateIngress(inout headers_t hdr, inout metadata_t meta, inout stand
             mark_to_drop(standard_metadata);
             return;
         }
-        if (hdr.msg.isValid()) {
+        // A message that may not be forwarded is dropped below: the last one of a batch would take the others with it.
+        if (hdr.msg.isValid() && hdr.ipv4.ttl > 1) {
             // A damaged message is not hidden under the N-packet's new checksum: it goes on alone, for its receiver to see.
             bool intact;
             bool stored = false;

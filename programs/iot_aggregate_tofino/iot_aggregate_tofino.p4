@@ -135,7 +135,8 @@ control AggregateIngress(inout headers_t hdr, inout metadata_t meta, inout stand
             mark_to_drop(standard_metadata);
             return;
         }
-        if (hdr.msg.isValid() && flows.apply().hit) {
+        // A message that may not be forwarded is dropped below: the last one of a batch would take the others with it.
+        if (hdr.msg.isValid() && hdr.ipv4.ttl > 1 && flows.apply().hit) {
             @atomic {
                 bit<8> count;
                 counts.read(count, (bit<32>) meta.flow);
