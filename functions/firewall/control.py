@@ -32,6 +32,9 @@ SELF = "to_self"
 # Zones are numbered from 1 in bit<8>; SELF_ZONE of route.p4 is 255.
 ZONES_MAX = 254
 TOP = 10_000
+# Numbers of the meters and limiters of rules are bit<16>, 0 for none.
+NUMBERS_MAX = 65535
+RULES = ("rules_ipv4", "rules_ipv6")
 # Tables whose entries come from packets.
 LEARNT = ("connections_ipv4", "connections_ipv6", "fragments")
 
@@ -111,6 +114,24 @@ def protocols(rule, index):
     return [{"protocol": protocol}]
 
 
+def numbered(names, kept, used, most):
+    """A number from 1 to `most` for each name: that of `kept`; else that of its place or the lowest, but none in `used`
+    as long as there are others."""
+    numbers = {}
+    for name in names:
+        if name in kept and kept[name] not in numbers.values():
+            numbers[name] = kept[name]
+    taken = set(numbers.values())
+    for place, name in enumerate(names, 1):
+        if name not in numbers:
+            wanted = itertools.chain((place,), range(1, most + 1))
+            free = (one for one in wanted if one not in taken)
+            number = next((one for one in free if one not in used), None)
+            numbers[name] = number or next(one for one in range(1, most + 1) if one not in taken)
+            taken.add(numbers[name])
+    return numbers
+
+
 def address(value, version):
     number = value if isinstance(value, int) else int(ipaddress.ip_address(str(value)))
     return str(ipaddress.IPv6Address(number) if version == 6 else ipaddress.IPv4Address(number))
@@ -129,17 +150,28 @@ class Settings:
         forms.distinct("routes to", (prefix for route in self.said["route"] for prefix in route["prefixes"]))
         if len(rules) >= TOP:
             raise forms.Wrong(f"{path}: {len(rules):,} rules: at most {TOP - 1:,} are right")
-        self.zones = {zone["name"]: number for number, zone in enumerate(self.said["zone"], 1)}
+        # Rate in bytes a second by number of a meter.
+        self.rates = {}
+        # Names of rules by priority.
+        self.rules = {}
+        self.number_zones({}, ())
+        self.number_rules({}, ())
+
+    def number_zones(self, kept, used):
+        """Numbers the zones. Connections have the numbers of theirs, so a zone keeps the one that it has in `kept`."""
+        self.zones = numbered([zone["name"] for zone in self.said["zone"]], kept, used, ZONES_MAX)
         self.names = {number: name for name, number in self.zones.items()}
         self.interfaces = {
             interface["port"]: (self.zones[zone["name"]], interface)
             for zone in self.said["zone"]
             for interface in zone["interface"]
         }
-        # Rate in bytes a second by number of a meter.
-        self.rates = {}
-        # Names of rules by priority.
-        self.rules = {}
+
+    def number_rules(self, kept, used):
+        """Numbers the rules that have a meter or a limiter, by their places in the file. Connections have the number of
+        the meter."""
+        places = [place for place, rule in enumerate(self.said.get("rule", []), 1) if "rate" in rule or "connections" in rule]
+        self.numbers = numbered(places, kept, used, NUMBERS_MAX)
 
     def zone(self, name):
         if name not in self.zones:
@@ -192,13 +224,13 @@ class Settings:
                 yield fy.P4TableEntry(f"routes_ipv{network(prefix).version}", match=fy.Match(match), action=action)
 
     def action(self, one, index):
-        """The action of a policy (index 0) or a rule. Meter and limiter have the number of the rule."""
+        """The action of a policy (index 0) or a rule."""
         do, told = one["do"], int(one.get("log", False))
         if do in ("deny", "reject"):
             return fy.Action(do, told=told)
         if do == "rules":
             return fy.Action("use_rules")
-        policer = index if "rate" in one else 0
+        policer = self.numbers[index] if "rate" in one else 0
         if policer:
             self.rates[policer] = one["rate"] // 8
         if "connections" not in one:
@@ -208,12 +240,17 @@ class Settings:
         if burst >= 1 << 32:
             most = ((1 << 32) - 1) // interval + 1
             raise forms.Wrong(f"rule: number {index}: `burst = {one['burst']}`: with these `connections` at most {most}")
-        return fy.Action("allow_limited", policer=policer, limiter=index, interval=interval, burst=burst)
+        return fy.Action("allow_limited", policer=policer, limiter=self.numbers[index], interval=interval, burst=burst)
 
     def rule_entries(self, rule, index):
         check_terms(f"rule: number {index}", rule)
         self.rules[TOP - index] = rule.get("name", f"{index}")
         action = self.action(rule, index)
+        for table, match in self.rule_matches(rule, index):
+            yield fy.P4TableEntry(table, match=fy.Match(match), priority=TOP - index, action=action)
+
+    def rule_matches(self, rule, index):
+        """The tables and matches of a rule's entries."""
         match = {name: self.zone(rule[name]) for name in ("from", "to") if name in rule}
         for name in ("port", "source_port"):
             if name in rule:
@@ -224,12 +261,7 @@ class Settings:
         for version in (4, 6):
             sides = (self.sides(rule, "source", version), self.sides(rule, "destination", version), protocols(rule, index))
             for source, destination, protocol in itertools.product(*sides):
-                yield fy.P4TableEntry(
-                    f"rules_ipv{version}",
-                    match=fy.Match({**match, **source, **destination, **protocol}),
-                    priority=TOP - index,
-                    action=action,
-                )
+                yield f"rules_ipv{version}", {**match, **source, **destination, **protocol}
 
     @staticmethod
     def sides(rule, name, version):
@@ -247,6 +279,8 @@ class Firewall:
         self.log = log
         self.settings = None
         self.entries = control.Entries(switch)
+        # Numbers of zones and rules that connections may have.
+        self.used_zones, self.used_numbers = set(), set()
 
     def note(self, event, **fields):
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -254,12 +288,54 @@ class Firewall:
 
     async def load(self):
         settings = Settings(self.path)
+        settings.number_zones(self.known_zones(settings), self.used_zones)
+        settings.number_rules(self.known_rules(settings), self.used_numbers)
         entries = list(settings.entries())
         meters = [(control.MODIFY, one) for one in self.meters(settings)]
         # At once, so that no packet passes by old and new rules together.
         written = await self.entries.apply(entries, also=meters, at_once=True)
         self.settings = settings
+        self.used_zones.update(settings.zones.values())
+        self.used_numbers.update(settings.numbers.values())
         print(written, flush=True)
+
+    def known_zones(self, settings):
+        """The numbers in the switch of the zones of a file: by their names, or by their ports when another run has
+        written them."""
+        ports = {
+            one.match["ingress_port"]: one.action.args["zone"]
+            for one in self.entries.present("interfaces")
+        }
+        self.used_zones.update(ports.values())
+        before = self.settings.zones if self.settings else {}
+        known = {zone["name"]: before[zone["name"]] for zone in settings.said["zone"] if zone["name"] in before}
+        for zone in settings.said["zone"]:
+            found = [ports[one["port"]] for one in zone["interface"] if one["port"] in ports]
+            if zone["name"] not in known and found and found[0] not in known.values():
+                known[zone["name"]] = found[0]
+        return known
+
+    def known_rules(self, settings):
+        """The numbers in the switch of the rules of a file, by place: those of rules with the same match."""
+        numbers = {}
+        for table in RULES:
+            for one in self.entries.present(table):
+                number = one.action.args.get("policer") or one.action.args.get("limiter")
+                if number:
+                    numbers[self.identity(table, one.match)] = number
+        self.used_numbers.update(numbers.values())
+        known = {}
+        for place in settings.numbers:
+            for table, match in settings.rule_matches(settings.said["rule"][place - 1], place):
+                number = numbers.get(self.identity(table, fy.Match(match)))
+                if number:
+                    known.setdefault(place, number)
+        return known
+
+    def identity(self, table, match):
+        """Table and match of a rule as bytes, whatever its priority and its action."""
+        entry = fy.P4TableEntry(table, match=match, priority=1, action=fy.Action("deny", told=0))
+        return control.split(entry.encode(self.switch.p4info))[0]
 
     @staticmethod
     def meters(settings):

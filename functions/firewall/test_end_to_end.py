@@ -8,13 +8,14 @@ rules, the log. Needs root, tshark, iperf3 and finsy.
 
 import json
 import pathlib
+import re
 import signal
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import Failed, check, has_finsy, main, start_again, wait_until
+from bed import FOREBAY, Failed, check, has_finsy, main, start_again, wait_until
 
 NETS = {
     1: ("10.1.0.2/16", "2001:db8:1::2/48"),
@@ -43,6 +44,12 @@ try:
 except ConnectionRefusedError:
     print("refused")
 """
+
+
+def meters_of_rules(firewall, port=80):
+    """The numbers of the meters of rules for a port."""
+    lines = firewall.run(FOREBAY, "ctl", "table", "dump", "rules_ipv4").splitlines()
+    return {int(found[1]) for line in lines if (found := re.search(rf" {port}\.\.[0-9]+ .*policer=([0-9]+)", line))}
 
 
 def make(bed):
@@ -151,11 +158,18 @@ def test(bed):
 
     download = inside.start("iperf3", "-c", "192.0.2.2", "-t", "4")
     time.sleep(1)
-    file.write_text(text.replace('to = ["outside", "servers"]', 'to = ["servers"]'))
+    before = meters_of_rules(firewall)
+    text = text.replace('to = ["outside", "servers"]', 'to = ["servers"]')
+    # Another zone and another rule come first: those that were there keep the numbers that connections have.
+    text = text.replace("[[zone]]", '[[zone]]\nname = "none"\ninterface = []\n\n[[zone]]', 1)
+    text = text.replace("[[rule]]", '[[rule]]\nport = 7\ndo = "allow"\nrate = 8000\n\n[[rule]]', 1)
+    file.write_text(text)
     controller.send_signal(signal.SIGHUP)
     wait_until(lambda: controller.output.read_text().count("new entries") > 1, "control.py has read its file again")
     check("imed" in attempt(inside, "192.0.2.2", 8080), "a policy that is taken away: no new connections")
     check(download.wait(timeout=20) == 0, "those that were there go on")
+    meters = before, meters_of_rules(firewall), meters_of_rules(firewall, 7)
+    check(meters == ({1}, {1}, {2}), f"rules keep their meters: {meters}")
 
     for name, capture in captures.items():
         capture.stop()
