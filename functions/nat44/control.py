@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
 import forms
+from pools import numbered
 
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17}
 NAMES = {number: name for name, number in PROTOCOLS.items()}
@@ -155,14 +156,21 @@ def interface_entries(settings):
             yield entry("arp_ipv4", {"port": one["port"], "address": address}, "arp_reply", mac=mac)
 
 
-def pool_entries(settings):
-    index = 0
-    for inside, addresses in pools(settings):
-        yield entry("pools", {"inside": inside}, "use_addresses", first=index, count=len(addresses))
-        for address in addresses:
-            yield entry("addresses", {"index": index}, "external_address", addr=address)
-            yield entry("routes", {"destination": f"{address}/32"}, "to_pool")
-            index += 1
+def pool_entries(settings, known):
+    """`known`: the numbers that addresses have in the switch."""
+    named = dict(pools(settings))
+    try:
+        numbers, firsts = numbered(named, known)
+    except ValueError as error:
+        raise forms.Wrong(
+            f"pool {error}: between its addresses there are some of other pools, and they keep the order in which"
+            " subscribers have them; in a switch that begins empty this is possible"
+        ) from None
+    for inside, first in firsts.items():
+        yield entry("pools", {"inside": inside}, "use_addresses", first=first, count=len(named[inside]))
+    for index, address in enumerate(numbers):
+        yield entry("addresses", {"index": index}, "external_address", addr=address)
+        yield entry("routes", {"destination": f"{address}/32"}, "to_pool")
 
 
 def route_entries(settings):
@@ -237,8 +245,9 @@ class Nat:
                 f"{self.path}: `block_ports`, `seconds` and the number of addresses in pools are part of the program;"
                 " start control.py again to change them"
             )
-        makers = (interface_entries, pool_entries, route_entries, static_entries)
-        wanted = [one for make in makers for one in make(settings)]
+        known = {dotted(one.action.args["addr"]): one.match["index"] for one in self.entries.present("addresses")}
+        makers = (interface_entries, route_entries, static_entries)
+        wanted = [*pool_entries(settings, known), *(one for make in makers for one in make(settings))]
         before = await self.default_action()
         self.secret = before.get("secret", self.secret)
         behaviour = fy.Action(

@@ -171,13 +171,15 @@ def test(bed):
     again = a.run(sys.executable, "-c", ASK, 5000, 10, SERVER).split()[0]
     check(again == one, f"mappings are the same: {again}")
 
-    file.write_text(
-        text.replace('filtering = "any"', 'filtering = "address-and-port"').replace(
-            "log_mappings = false", "log_mappings = true"
-        )
-    )
+    text = text.replace('filtering = "any"', 'filtering = "address-and-port"')
+    text = text.replace("log_mappings = false", "log_mappings = true")
+    file.write_text(text.replace('"203.0.113.1", "203.0.113.4/31"', '"203.0.113.4/31", "203.0.113.1"'))
     controller.send_signal(signal.SIGHUP)
     wait_until(lambda: "2 settings changed" in controller.output.read_text(), "control.py has read its file again")
+    check(
+        "0 new entries, 0 changed, 0 removed; 2" in controller.output.read_text(),
+        "addresses in another order keep the numbers that blocks have",
+    )
     a.run(sys.executable, "-c", ASK, 5100, 10, SERVER)
     wait_until(
         lambda: any(one["inside"] == "10.0.0.5:5100" for one in events(log, "mapping")), "a line for the mapping"
