@@ -673,6 +673,13 @@ def fragments():
         external_now = test.nat.of(whole)
         first, result = pieces(whole)[0], pieces(translated(whole, source=external_now))[0]
         test.through(INSIDE, FROM_IN / first, OUTSIDE, TO_OUT / result)
+    test.say("Datagrams with one identification to two subscribers behind one address, again and again: each follows its first fragment.")
+    c = out(test, udp((C, 6000), web))
+    assert c[0] == external[0]
+    for endpoint, inside in ((c, (C, 6000)), (external, (A, 4000)), (c, (C, 6000))):
+        whole = udp(web, endpoint, data=data)
+        for piece, expected in zip(pieces(whole), pieces(translated(whole, destination=inside)), strict=True):
+            test.through(OUTSIDE, FROM_OUT / piece, INSIDE, TO_IN / expected)
     test.say("A later one before the first: dropped. So is one of a datagram that nobody knows.")
     whole = udp((A, 4000), (OTHER, 443), data=data)
     first, second, third = pieces(whole)

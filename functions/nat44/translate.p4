@@ -52,6 +52,8 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
     // When blocks and ports were looked up; ports of TCP, UDP and ICMP.
     register<bit<32>>(BLOCKS) block_looks;
     register<bit<32>>(3 * ADDRESSES * 65536) port_looks;
+    // An entry of `fragments` cannot be changed: a datagram that has the identification of another one gets the next turn. By a hash of its key.
+    register<bit<8>>(65536) fragment_turns;
 
     bit<2> filter_mode = FILTER_NONE;
     bit<1> tells = 0;
@@ -77,6 +79,8 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
     endpoint_t filtered = { 0, 0 };
     endpoint_t remote = { 0, 0 };
     bool is_first_fragment = false;
+    bool is_of_other = false;
+    bit<8> fragment_turn = 0;
 
     // `filtering`: what lets packets from outside in. `tells_mappings`: a digest for each mapping. `secret` makes ports hard to guess.
     action set_behaviour(bit<2> filtering, bit<1> tells_mappings, bit<32> secret) {
@@ -205,7 +209,10 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
 
     action fragment_of(bit<1> source_changes, ipv4_address_t source, bit<1> destination_changes, ipv4_address_t destination) {
         // A first fragment whose datagram is known has its own endpoints.
-        if (!is_first_fragment) {
+        if (is_first_fragment) {
+            is_of_other = source_changes != meta.source_changes || source != meta.new_source.addr
+                || destination_changes != meta.destination_changes || destination != meta.new_destination.addr;
+        } else {
             meta.source_changes = source_changes;
             meta.new_source = { source, 0 };
             meta.destination_changes = destination_changes;
@@ -227,6 +234,7 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
             hdr.ipv4.dst_addr: exact @name("destination");
             hdr.ipv4.identification: exact @name("identification");
             hdr.ipv4.protocol: exact @name("protocol");
+            fragment_turn: exact @name("turn");
         }
         actions = {
             fragment_of;
@@ -272,6 +280,13 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
         bit<32> port_slot = 0;
         bit<32> now = look_time(timestamp);
         bit<48> tcp_remote = meta.destination.addr ++ meta.destination.port;
+        bit<16> fragment_place = 0;
+        bool has_next_turn = false;
+        if (hdr.ipv4.more_fragments == 1 || meta.kind == KIND_LATER_FRAGMENT) {
+            hash(fragment_place, HashAlgorithm.crc16, 16w0, { hdr.ipv4.src_addr, hdr.ipv4.dst_addr,
+                                                              hdr.ipv4.identification, hdr.ipv4.protocol }, 17w0x10000);
+            fragment_turns.read(fragment_turn, (bit<32>) fragment_place);
+        }
 
         if (meta.dropped != DROP_NONE) {
             goes_out = false;
@@ -448,6 +463,11 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
                 && (meta.source_changes == 1 || meta.destination_changes == 1)) {
                 is_first_fragment = true;
                 fragments.apply();
+                if (is_of_other) {
+                    has_next_turn = true;
+                    fragment_turn = fragment_turn + 1;
+                    fragments.apply();
+                }
             }
             if (meta.dropped == DROP_NONE && hdr.ipv4.total_len > way.mtu) {
                 meta.dropped = DROP_TOO_LONG;
@@ -465,6 +485,9 @@ control Translate(inout headers_t hdr, inout metadata_t meta, in bit<48> timesta
             resubmit_preserving_field_list(AGAIN);
         }
 
+        if (has_next_turn) {
+            fragment_turns.write((bit<32>) fragment_place, fragment_turn);
+        }
         if (is_new && block_number != 0) {
             port_turns.write(block_number, port_turn + 1);
             if (is_port_looked_up) {
