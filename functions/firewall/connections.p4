@@ -120,11 +120,15 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
         size = 2 * CONNECTIONS;
     }
 
-    action is_of_known() {}
+    action is_of_known(bit<16> policer_) {
+        if (!is_first_fragment) {
+            policer = policer_;
+        }
+    }
 
     action note_fragment() {
         if (is_first_fragment) {
-            add_entry("is_of_known", {}, EXPIRY_FRAGMENT);
+            add_entry("is_of_known", { policer }, EXPIRY_FRAGMENT);
         }
     }
 

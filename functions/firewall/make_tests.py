@@ -307,6 +307,14 @@ def limits():
     refused(test, OUTSIDE, udp((FAR, 5000), (WEB, 53)))
     refused(test, SERVERS, udp((WEB, 53), (FAR, 5000)))
     drops(test, "policed", 2)
+    test.say("Later fragments count, too.")
+    test.run("wait 3")
+    first, *later = fragment(IP(bytes(udp((FAR, 5000), (WEB, 53), data=Raw(bytes(300))))), 100)
+    passes(test, OUTSIDE, first, SERVERS)
+    refused(test, OUTSIDE, later[0])
+    drops(test, "policed", 3)
+    test.run("wait 3")
+    passes(test, OUTSIDE, later[1], SERVERS)
     return test
 
 
