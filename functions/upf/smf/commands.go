@@ -322,6 +322,9 @@ func (c *command) changes() []*ie.IE {
 
 // load establishes many sessions, several at a time, and prints the time that it took.
 func (s *smf) load(c *command) error {
+	if c.Count < 1 {
+		return fmt.Errorf("load: a count of sessions from 1 on is needed")
+	}
 	numbers := make(chan int)
 	var group sync.WaitGroup
 	var refused atomic.Int64
