@@ -145,15 +145,22 @@ impl Listener {
 fn serve(listening: &Listening, offers: &Mutex<Vec<Arc<Shared>>>, attention: &Event, stop: &Stop) {
     let mut sessions: Vec<Session> = Vec::new();
     while !stop.is_set() {
-        while let Ok(Some(connection)) = unix::accept(listening.socket.as_fd()) {
-            let strangers = sessions.iter().filter(|session| session.offer.is_none()).count();
-            if strangers < STRANGERS_MAX {
-                sessions.extend(Session::begin(connection, least_queues(offers)));
+        let accepts = loop {
+            match unix::accept(listening.socket.as_fd()) {
+                Ok(Some(connection)) => {
+                    let strangers = sessions.iter().filter(|session| session.offer.is_none()).count();
+                    if strangers < STRANGERS_MAX {
+                        sessions.extend(Session::begin(connection, least_queues(offers)));
+                    }
+                }
+                Ok(None) => break true,
+                // No descriptors are left, for example. The connection waits on, and would wake at once.
+                Err(_) => break false,
             }
-        }
+        };
         sessions.retain_mut(|session| session.advance(offers));
         let open = sessions.iter().map(|session| session.channel.0.as_fd());
-        wait(attention, open.chain([listening.socket.as_fd()]), LOOK);
+        wait(attention, open.chain(accepts.then(|| listening.socket.as_fd())), LOOK);
     }
 }
 

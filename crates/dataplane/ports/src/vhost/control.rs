@@ -43,7 +43,15 @@ pub(super) fn start(options: &VhostOptions, shares: usize) -> io::Result<(Arc<Vh
 fn serve(options: &VhostOptions, listener: Option<&Listening>, link: &Arc<VhostLink>, stop: &Stop) {
     while !stop.is_set() {
         let connection = match listener {
-            Some(listener) => unix::accept(listener.socket.as_fd()).ok().flatten(),
+            Some(listener) => match unix::accept(listener.socket.as_fd()) {
+                Ok(connection) => connection,
+                Err(error) => {
+                    // No descriptors are left, for example. The connection waits on, and would wake at once.
+                    link.set_why_down(format!("cannot accept a connection: {error}"));
+                    wait(&link.attention, [], LOOK);
+                    continue;
+                }
+            },
             None => match unix::connect(SocketKind::Stream, &options.path) {
                 Ok(connection) => Some(connection),
                 Err(error) => {
