@@ -269,12 +269,19 @@ fn collect(arguments: &Arguments) -> Result<Status> {
         .map(|seconds| now() + Duration::from_secs_f64(seconds));
     let mut log = EventLog::new(arguments.quiet);
     let mut last = now();
+    let mut failed = None;
     while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| last < end) {
         // The wall clock may go back.
         last = last.max(now());
         let now_ns = last.as_nanos() as u64;
-        if let Some(datagram) = receiver.receive()? {
-            log.say(collector.receive(datagram, now_ns), now_ns);
+        match receiver.receive() {
+            Ok(Some(datagram)) => log.say(collector.receive(datagram, now_ns), now_ns),
+            Ok(None) => {}
+            // What has come before is written all the same.
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
         }
         log.say(collector.time_passes(now_ns), now_ns);
         log.problem(collector.problem());
@@ -282,6 +289,9 @@ fn collect(arguments: &Arguments) -> Result<Status> {
     log.say(collector.finish(last.as_nanos() as u64), u64::MAX);
     log.problem(collector.problem());
     exporter.finish(&source);
+    if let Some(error) = failed {
+        return Err(error).context("no more reports can be received");
+    }
     match collector.problem() {
         Some(_) => Ok(Status::Bad),
         None => Ok(Status::Good),
