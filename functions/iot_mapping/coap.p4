@@ -47,7 +47,7 @@
         bit<8> head = packet.lookahead<bit<8>>();
         packet.advance(8);
         meta.left = meta.left - 1;
-        meta.option = meta.option + (bit<16>) head[7:4];
+        meta.option = meta.option + (bit<32>) head[7:4];
         meta.option_bytes = (bit<16>) head[3:0];
         transition select(head, meta.left) {
             (0xff, 0): accept;
@@ -62,7 +62,7 @@
     }
 
     state delta_8 {
-        meta.option = meta.option + (bit<16>) packet.lookahead<bit<8>>();
+        meta.option = meta.option + (bit<32>) packet.lookahead<bit<8>>();
         packet.advance(8);
         meta.left = meta.left - 1;
         transition option_length;
@@ -70,7 +70,7 @@
 
     state delta_16 {
         // 269 and the two bytes, of which 14 are added already.
-        meta.option = meta.option + packet.lookahead<bit<16>>() + 255;
+        meta.option = meta.option + (bit<32>) packet.lookahead<bit<16>>() + 255;
         packet.advance(16);
         meta.left = meta.left - 2;
         transition option_length;
@@ -94,7 +94,15 @@
         transition option_value;
     }
 
+    // A longer one is beyond any datagram.
     state length_16 {
+        transition select(packet.lookahead<bit<16>>()) {
+            0 .. 0xfef2: long_value;
+            default: accept;
+        }
+    }
+
+    state long_value {
         meta.option_bytes = 269 + packet.lookahead<bit<16>>();
         packet.advance(16);
         meta.left = meta.left - 2;
@@ -105,6 +113,8 @@
     state option_value {
         transition select(meta.option_bytes <= meta.left, meta.option) {
             (false, _): accept;
+            // Numbers of options have 16 bits (§3.1).
+            (true, 0x10000 .. 0xffffffff): accept;
             (true, 11): path_segment;
             (true, 23): block;
             (true, 27): block;

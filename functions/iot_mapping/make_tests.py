@@ -344,7 +344,8 @@ def coap_requests():
     send(data)
     outcomes(test, retransmission=1)
     test.say(
-        "Malformed: version 0, a token of 9 bytes, options beyond the end, reserved deltas and lengths, a marker without payload, 3 bytes."
+        "Malformed: version 0, a token of 9 bytes, options beyond the end, reserved deltas and lengths, a marker without payload, 3 bytes,"
+        "\na value of more than 65,266 bytes, numbers of options beyond 16 bits."
     )
     bad = [
         b"\x00" + request(2, uri, b"x")[1:],
@@ -355,6 +356,9 @@ def coap_requests():
         request(2, b"\xd1"),
         request(2, uri, b""),
         b"\x40\x02\x00",
+        request(2, b"\xbe\xff\xff" + bytes(12), b"x" * 300),
+        request(2, b"\xe1\xff\xffa" + uri, b"x"),
+        request(2, option(60000, b"") + b"\xe1" + struct.pack("!H", 65536 + 11 - 60000 - 269) + b"a", b"x"),
     ]
     for data in bad:
         send(data)

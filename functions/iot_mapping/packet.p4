@@ -169,7 +169,7 @@ struct metadata_t {
     bit<8> mqtt_level;
     bit<256> path;
     // CoAP: number of the option, and the length of its value.
-    bit<16> option;
+    bit<32> option;
     bit<16> option_bytes;
     bit<1> is_block;
     bit<16> content_length;
