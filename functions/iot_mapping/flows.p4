@@ -30,7 +30,7 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
     // MQTT: protocol level of the connection, 0 until it is known.
     register<bit<8>>(FLOWS) levels;
     // TCP: where the next MQTT packet or request begins, and where the data received so far end. CoAP, in `ends`: message identifier of the latest
-    // request, plus 1.
+    // request with a payload, plus 1.
     register<bit<32>>(FLOWS) nexts;
     register<bit<32>>(FLOWS) ends;
     // Messages made of the flow.
@@ -88,13 +88,18 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
                 last = next;
                 count = 0;
             } else if (!is_tcp) {
+                // Acknowledgements have identifiers of the other side.
+                bool has_payload = meta.found == FOUND_PAYLOAD || meta.found == FOUND_PART || meta.found == FOUND_TOO_LONG;
                 if (owner != flow) {
                     owner = flow;
                     count = 0;
-                } else if (last == (bit<32>) meta.sequence + 1) {
-                    outcome = RETRANSMISSION;
+                    last = 0;
                 }
-                last = (bit<32>) meta.sequence + 1;
+                if (has_payload && last == (bit<32>) meta.sequence + 1) {
+                    outcome = RETRANSMISSION;
+                } else if (has_payload) {
+                    last = (bit<32>) meta.sequence + 1;
+                }
             } else if (owner != flow) {
                 outcome = UNKNOWN_FLOW;
             } else {

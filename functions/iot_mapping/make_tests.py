@@ -343,6 +343,10 @@ def coap_requests():
     send(data, b"/sensors/7", b"once")
     send(data)
     outcomes(test, retransmission=1)
+    test.say("Also when the device has acknowledged a message of the server between.")
+    send(coap(0, kind=2, identifier=900))
+    send(data)
+    outcomes(test, retransmission=2, no_payload=7)
     test.say(
         "Malformed: version 0, a token of 9 bytes, options beyond the end, reserved deltas and lengths, a marker without payload, 3 bytes,"
         "\na value of more than 65,266 bytes, numbers of options beyond 16 bits."
