@@ -63,9 +63,19 @@ def checked(settings):
     return settings
 
 
+def first_values(pairs):
+    """An object of `ip`, which names some keys of a tunnel like those of the route that has it: these come first."""
+    return dict(reversed(pairs))
+
+
 def ip(*words):
     done = subprocess.run(["ip", "-j", *words], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout or "[]")
+    return json.loads(done.stdout or "[]", object_pairs_hook=first_values)
+
+
+def needs_kernel(route):
+    """Whether a route asks for more than a destination: for a source, a type of service, a tunnel."""
+    return any(key in hop for hop in [route, *route.get("nexthops", [])] for key in ("from", "tos", "encap"))
 
 
 def entry(table, match, action, **parameters):
@@ -95,7 +105,10 @@ class Kernel:
         ]
 
     def ways(self, route):
-        """The next hops of a route: (interface, address or None for a connected network, weight)."""
+        """The next hops of a route: (interface, address or None for a connected network, weight). None if the switch
+        cannot do what it asks for."""
+        if needs_kernel(route):
+            return []
         hops = route.get("nexthops", [route])
         return [
             (hop.get("dev"), hop.get("gateway") or hop.get("via", {}).get("host"), hop.get("weight", 1)) for hop in hops
@@ -148,9 +161,10 @@ class Tables:
         self.seen = set()
         # Gateways without a known neighbour, of routes that others serve.
         self.unknown = set()
-        # Network -> its route. Of two routes to one prefix the one with the smaller metric counts.
+        # Network -> its route. Of two routes to one prefix the one with the smaller metric counts, but the kernel chooses
+        # if one of them is for some packets alone.
         self.routes = {}
-        for route in sorted(kernel.routes, key=lambda route: route.get("metric", 0)):
+        for route in sorted(kernel.routes, key=lambda route: (not needs_kernel(route), route.get("metric", 0))):
             if route.get("table", "main") in ("main", "local", "default"):
                 self.routes.setdefault(ipaddress.ip_network(route["dst"]), route)
         self.add_interfaces()

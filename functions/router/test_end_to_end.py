@@ -11,7 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, has_finsy, main, skip, start_again, statistics, wait_until
+from bed import FOREBAY, check, has_finsy, main, skip, start_again, statistics, wait_until
 
 FRR = pathlib.Path("/usr/lib/frr")
 SETTINGS = "".join(
@@ -104,6 +104,12 @@ def test(bed):
     check(controller.poll() is None, "the controller is still there")
 
 
+def routes_of(router, prefix):
+    """The actions of the routes to a prefix."""
+    lines = router.run(FOREBAY, "ctl", "table", "dump", "routes_ipv4").splitlines()
+    return [line.split()[1] for line in lines if line.split()[:1] == [prefix]]
+
+
 def errors(client, router):
     out = client.run("ping", "-c", "1", "-W", "2", "-t", "1", "10.12.0.2", check=False)
     check("Time to live exceeded" in out and "10.1.0.1" in out, "time exceeded from the router")
@@ -122,6 +128,11 @@ def errors(client, router):
     router.run("ip", "route", "del", "blackhole", "10.12.0.2")
     wait_until(lambda: client.succeeds("ping", "-c", "1", "-W", "1", "10.12.0.2"), "the neighbour is reached again")
     check(True, "the route with the longest prefix counts, also for a neighbour")
+    for network, words in (("10.77.0.0/16", ("encap", "ip", "id", "1", "dst", "192.0.2.9")), ("10.78.0.0/16", ("tos", "4"))):
+        router.run("ip", "route", "add", network, *words, "via", "10.12.0.2", "dev", "lan2")
+    wait_until(lambda: routes_of(router, "10.78.0.0/16"), "the routes are in the switch")
+    found = [routes_of(router, route) for route in ("10.77.0.0/16", "10.78.0.0/16", "192.0.2.9/32")]
+    check(found == [["to_host"], ["to_host"], []], f"tunnels and types of service are left to the kernel: {found}")
     hops = client.run(sys.executable, HERE.parent / "lib/trace.py", "10.12.0.2").split()
     check(hops == ["10.1.0.1", "10.12.0.2"], f"probes with a growing TTL show the router and the destination: {hops}")
 
