@@ -24,6 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
 import forms
+from numbering import numbered
 
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58}
 WITH_PORTS = (6, 17)
@@ -112,24 +113,6 @@ def protocols(rule, index):
     if has_ports and protocol not in WITH_PORTS:
         raise forms.Wrong(f"rule: number {index}: `port` and `source_port` have an effect with `tcp` and `udp` alone")
     return [{"protocol": protocol}]
-
-
-def numbered(names, kept, used, most):
-    """A number from 1 to `most` for each name: that of `kept`; else that of its place or the lowest, but none in `used`
-    as long as there are others."""
-    numbers = {}
-    for name in names:
-        if name in kept and kept[name] not in numbers.values():
-            numbers[name] = kept[name]
-    taken = set(numbers.values())
-    for place, name in enumerate(names, 1):
-        if name not in numbers:
-            wanted = itertools.chain((place,), range(1, most + 1))
-            free = (one for one in wanted if one not in taken)
-            number = next((one for one in free if one not in used), None)
-            numbers[name] = number or next(one for one in range(1, most + 1) if one not in taken)
-            taken.add(numbers[name])
-    return numbers
 
 
 def address(value, version):

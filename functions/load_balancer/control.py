@@ -24,9 +24,12 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import control
 import forms
 import maglev
+from numbering import numbered
 
 PROTOCOLS = {"tcp": 6, "udp": 17}
 WEIGHT_MAX = 1000
+# Services are numbered in bit<16>.
+SERVICES_MAX = 65535
 FAILURES_UNTIL_DEAD, ANSWERS_UNTIL_ALIVE = 3, 2
 
 
@@ -146,8 +149,9 @@ def backend_action(settings, one):
     return fy.Action(f"{mode}_ipv{kind}", src_addr=source, dst_addr=one["address"], **hop)
 
 
-def service_entries(settings):
-    for number, one in enumerate(settings["service"], 1):
+def service_entries(settings, numbers):
+    for one in settings["service"]:
+        number = numbers[named(one)]
         kind = version(one["address"])
         match = {
             f"hdr.ipv{kind}.dst_addr": one["address"],
@@ -241,9 +245,28 @@ class LoadBalancer:
             # Without a check nothing would find a dead back end alive again.
             await self.apply(settings, self.dead & with_check(settings))
 
-    def maglev_entries(self, settings, dead):
+    def service_numbers(self, settings):
+        """The number of each service. One that is in the switch keeps its own: a connection that begins while the entries
+        are written must not find the slots of another service."""
+        known = {}
+        protocols = {number: name for name, number in PROTOCOLS.items()}
+        for table, kind in (("services_ipv4", ipaddress.IPv4Address), ("services_ipv6", ipaddress.IPv6Address)):
+            for one in self.entries.present(table):
+                match = one.match
+                value = match["dst_addr"]
+                address = kind(value if isinstance(value, int) else str(value))
+                known[address, protocols[match["protocol"]], match["service_port"]] = one.action.args["service"]
+        said = {
+            named(one): known.get((ipaddress.ip_address(one["address"]), one["protocol"], one["port"]))
+            for one in settings["service"]
+        }
+        kept = {name: number for name, number in said.items() if number}
+        return numbered(list(said), kept, set(known.values()), SERVICES_MAX)
+
+    def maglev_entries(self, settings, numbers, dead):
         weights = {one["number"]: one.get("weight", 1) for one in settings["backend"]}
-        for number, service in enumerate(settings["service"], 1):
+        for service in settings["service"]:
+            number = numbers[named(service)]
             usable = {f"{one}": weights[one] for one in service["backends"] if one not in dead}
             for slot, backend in enumerate(maglev.table(usable, self.slots)):
                 if backend is not None:
@@ -261,8 +284,9 @@ class LoadBalancer:
         ]
         # A back end must be alive before a slot names it. One that no slot names gets nothing, so this needs no undoing.
         await control.write(self.switch, [one for one in registers if one[1].data])
-        parts = (way_entries(settings), backend_entries(settings), self.maglev_entries(settings, dead))
-        entries = [*itertools.chain(*parts), *service_entries(settings)]
+        services = self.service_numbers(settings)
+        parts = (way_entries(settings), backend_entries(settings), self.maglev_entries(settings, services, dead))
+        entries = [*itertools.chain(*parts), *service_entries(settings, services)]
         written = await self.entries.apply(entries, also=registers)
         self.settings, self.dead = settings, dead
         print(written, flush=True)
