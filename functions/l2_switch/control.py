@@ -144,10 +144,12 @@ class Bridge:
         """Makes what an earlier run has written the entries of this one, and remembers the addresses that it has
         learnt."""
         await self.entries.take_over(learnt=("source_addresses", "destinations"))
+        # With an age of 0 learnt addresses have no time either.
+        learnt_age = forms.read(self.path, FORM).get("age", 300)
         async for one in self.switch.read(fy.P4TableEntry("source_addresses")):
             key = one.match["vid"], number(one.match["src_addr"])
             self.known[key] = one.action.args["port"]
-            if one.idle_timeout_ns == 0:
+            if one.idle_timeout_ns == 0 and learnt_age != 0:
                 self.static[key] = self.known[key]
 
     def lost(self, groups, static):

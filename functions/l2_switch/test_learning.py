@@ -7,6 +7,8 @@ import importlib.util
 import io
 import pathlib
 import sys
+import tempfile
+import types
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -22,7 +24,7 @@ def program():
     return module
 
 
-async def written(*_):
+async def written(*_, **__):
     """In place of a switch."""
 
 
@@ -52,6 +54,28 @@ class Learning(unittest.TestCase):
     def test_a_station_that_moves_to_a_full_port_is_forgotten(self):
         self.assertEqual(self.known((5, 2), (6, 1), (6, 2)), {5: 2})
         self.assertEqual(self.known((5, 2), (6, 1), (6, 2), (6, 1)), {5: 2, 6: 1})
+
+    def static(self, age):
+        """Static addresses after a start with a switch that has an address without a time."""
+        source = {"vid": 10, "src_addr": 5}
+        known = types.SimpleNamespace(args={"port": 1})
+
+        class Switch:
+            async def read(self, _):
+                yield types.SimpleNamespace(match=source, action=known, idle_timeout_ns=0)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "bridge.toml"
+            path.write_text(f"age = {age}\n[[port]]\nnumber = 1\nuntagged = 10\n")
+            bridge = program().Bridge(Switch(), path)
+            bridge.entries.take_over = written
+            asyncio.run(bridge.take_over())
+        self.assertEqual(bridge.known, {(10, 5): 1})
+        return bridge.static
+
+    def test_addresses_that_never_age_are_static_only_if_learnt_ones_do(self):
+        self.assertEqual(self.static(300), {(10, 5): 1})
+        self.assertEqual(self.static(0), {})
 
 
 if __name__ == "__main__":
