@@ -229,7 +229,8 @@ class Nat:
         self.path = path
         self.log = log
         self.entries = control.Entries(switch)
-        self.secret = secrets.randbits(32)
+        # 0 is that of the program, before a file has been read.
+        self.secret = 1 + secrets.randbelow((1 << 32) - 1)
         # Subscriber -> external address and first port.
         self.blocks = {}
 
@@ -249,7 +250,7 @@ class Nat:
         makers = (interface_entries, route_entries, static_entries)
         wanted = [*pool_entries(settings, known), *(one for make in makers for one in make(settings))]
         before = await self.default_action()
-        self.secret = before.get("secret", self.secret)
+        self.secret = before.get("secret") or self.secret
         behaviour = fy.Action(
             "set_behaviour",
             filtering=FILTERING[settings.get("filtering", "any")],

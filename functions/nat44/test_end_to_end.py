@@ -14,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import check, has_finsy, main, start_again, wait_until
+from bed import FOREBAY, check, has_finsy, main, start_again, wait_until
 
 SERVER = "198.18.0.10"
 POOL = ["203.0.113.1", "203.0.113.4", "203.0.113.5"]
@@ -86,6 +86,11 @@ def make(bed):
     return nat, router, border, server, hosts["a"], hosts["b"]
 
 
+def secret_of(nat, socket):
+    text = nat.run(FOREBAY, "ctl", "--grpc", socket, "table", "default", "behaviour")
+    return int(re.search("secret=([0-9]+)", text)[1])
+
+
 def events(path, kind=None):
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     return [line for line in lines if kind in (None, line["event"])]
@@ -106,6 +111,8 @@ def test(bed):
         lambda: "new entries" in controller.output.read_text() or controller.poll() is not None, "control.py", 60
     )
     check(controller.poll() is None, "control.py has written interfaces, pools and routes")
+    secret = secret_of(nat, socket)
+    check(secret != 0, "ports come in an order of a secret")
     outside, inside = border.capture("eth0"), router.capture("eth0")
 
     a.run("ping", "-c", "3", "-i", "0.2", SERVER)
@@ -169,7 +176,7 @@ def test(bed):
 
     controller = start_again(nat, controller, a, SERVER)
     again = a.run(sys.executable, "-c", ASK, 5000, 10, SERVER).split()[0]
-    check(again == one, f"mappings are the same: {again}")
+    check(again == one and secret_of(nat, socket) == secret, f"mappings are the same, and so is the secret: {again}")
 
     text = text.replace('filtering = "any"', 'filtering = "address-and-port"')
     text = text.replace("log_mappings = false", "log_mappings = true")
