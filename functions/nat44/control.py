@@ -78,8 +78,8 @@ FORM = forms.Form(
 )
 
 
-# `first` and `count` of pools are bit<16>.
-ADDRESSES_MAX = 65535
+# Of these many the register of the times of ports has the most elements that a register of 32 bits may have.
+ADDRESSES_MAX = (1 << 28) // (3 * 65536)
 
 
 def checked(settings):
