@@ -35,6 +35,8 @@ DIGESTS = ("block_t", "mapping_t", "refusal_t")
 # Tables whose entries come from packets alone; static mappings are among those of inbound and outbound.
 LEARNT = ("subscribers", "blocks", "filters", "fragments")
 MAPPING_SECONDS = ("udp_seconds", "icmp_seconds", "tcp_transitory_seconds", "tcp_established_seconds")
+# As in packet.p4. A subscriber that `subscribers` has no room for would get another block with each mapping.
+SUBSCRIBERS, FIRST_PORTS = 65536, 1024
 # As in packet.p4. A block stays longer than any mapping of its subscriber, or another subscriber would get it meanwhile.
 BLOCK_SECONDS, BLOCK_EXCESS_SECONDS = 7500, 60
 
@@ -111,7 +113,11 @@ def checked(settings):
 def defines(settings):
     """The macros of the program that a file sets."""
     addresses = sum(len(addresses) for _, addresses in pools(settings))
-    words = [f"ADDRESSES={max(addresses, 1)}", f"BLOCK_BITS={block_bits(settings)}"]
+    bits = block_bits(settings)
+    words = [f"ADDRESSES={max(addresses, 1)}", f"BLOCK_BITS={bits}"]
+    blocks = addresses * ((65536 >> bits) - max(FIRST_PORTS >> bits, 1))
+    if blocks > SUBSCRIBERS:
+        words.append(f"SUBSCRIBERS={blocks}")
     times = settings.get("seconds", {})
     longest = max((seconds for name, seconds in times.items() if name in MAPPING_SECONDS), default=0)
     if "block_seconds" not in times and longest + BLOCK_EXCESS_SECONDS > BLOCK_SECONDS:

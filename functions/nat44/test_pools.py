@@ -1,9 +1,23 @@
 #!/usr/bin/env python3
-"""Which numbers external addresses get."""
+"""Which numbers external addresses get, and what the program is compiled for. The latter needs finsy."""
 
+import importlib.util
+import pathlib
+import sys
 import unittest
 
 from pools import numbered
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+
+def program():
+    """The control program as a module; its own name is that of the module in lib."""
+    spec = importlib.util.spec_from_file_location("nat_control", HERE / "control.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Pools(unittest.TestCase):
@@ -26,6 +40,15 @@ class Pools(unittest.TestCase):
     def test_pools_whose_addresses_are_apart_are_refused(self):
         with self.assertRaisesRegex(ValueError, "x"):
             numbered({"x": ["a", "c"], "y": ["b"]}, {"a": 0, "b": 1, "c": 2})
+
+    @unittest.skipUnless(importlib.util.find_spec("finsy"), "finsy is not installed")
+    def test_every_block_has_room_for_its_subscriber(self):
+        control = program()
+        settings = {"pool": [{"inside": "10.0.0.0/8", "addresses": ["198.18.0.0/25"]}]}
+        self.assertEqual(control.defines(settings), ["ADDRESSES=128", "BLOCK_BITS=9"])
+        self.assertEqual(
+            control.defines({**settings, "block_ports": 64}), ["ADDRESSES=128", "BLOCK_BITS=6", "SUBSCRIBERS=129024"]
+        )
 
 
 if __name__ == "__main__":
