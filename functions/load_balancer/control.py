@@ -208,6 +208,9 @@ def way_entries(settings):
             yield entry("nd_ipv6", match, "nd_advertise", mac=control.mac(own["mac"]))
         else:
             yield entry("arp_ipv4", match, "arp_reply", mac=control.mac(own["mac"]))
+    stations = {(one["port"], one["mac"].lower()) for name in ("own", "next_hop") for one in settings.get(name, [])}
+    for port, mac in sorted(stations):
+        yield entry("stations", {"port": port, "address": control.mac(mac)}, "NoAction")
     own = [one["address"] for name in ("own", "service") for one in settings.get(name, [])]
     for address in sorted(set(map(ipaddress.ip_address, own)), key=lambda one: (one.version, one)):
         kind = address.version
@@ -234,6 +237,8 @@ class LoadBalancer:
         self.settings = {}
         self.entries = control.Entries(switch)
         self.pinned = set()
+        # Whether frames to other stations are dropped.
+        self.refuses_others = False
         self.dead = set()
         self.results = {}
         # Held by what writes for a file or for health checks.
@@ -288,6 +293,13 @@ class LoadBalancer:
         parts = (way_entries(settings), backend_entries(settings), self.maglev_entries(settings, services, dead))
         entries = [*itertools.chain(*parts), *service_entries(settings, services)]
         written = await self.entries.apply(entries, also=registers)
+        # Once: with each reading the switch would copy tables.
+        if not self.refuses_others:
+            action = fy.Action("is_other")
+            await control.write(
+                self.switch, [(control.MODIFY, fy.P4TableEntry("stations", action=action, is_default_action=True))]
+            )
+            self.refuses_others = True
         self.settings, self.dead = settings, dead
         print(written, flush=True)
 

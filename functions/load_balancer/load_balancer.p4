@@ -95,7 +95,7 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
     FromBackend() from_backend;
 
     @element_names("malformed", "no route", "no back end", "TTL", "too long", "fragment", "not IP",
-                   "not forwardable address", "no service")
+                   "not forwardable address", "no service", "other station")
     counter(DROPS, CounterType.packets) drops;
 
     action drop(bit<32> reason) {
@@ -121,6 +121,26 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         actions = {
             NoAction;
         }
+        size = 4096;
+    }
+
+    bool is_foreign = false;
+
+    action is_other() {
+        is_foreign = true;
+    }
+
+    // The load balancer's own MAC addresses. With `is_other` for all else, frames to other stations, which bridges flood, are dropped.
+    table stations {
+        key = {
+            standard_metadata.ingress_port: exact @name("port");
+            hdr.ethernet.dst_addr: exact @name("address");
+        }
+        actions = {
+            NoAction;
+            is_other;
+        }
+        default_action = NoAction();
         size = 4096;
     }
 
@@ -181,13 +201,15 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             drop(DROP_MALFORMED);
             return;
         }
+        stations.apply();
+        bool is_for_others = is_foreign || hdr.ethernet.dst_addr[40:40] == 1;
         bool is_own = hdr.ipv4.isValid() && own_ipv4.apply().hit;
         bool answered = false;
         if (hdr.arp.isValid()) {
             answer_arp.apply(hdr.ethernet, hdr.arp, standard_metadata.ingress_port, answered);
         } else if (hdr.neighbour.isValid()) {
             answer_neighbour.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6, hdr.neighbour, standard_metadata.ingress_port, answered);
-        } else if (hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && is_own) {
+        } else if (hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && is_own && !is_for_others) {
             answer_ping.apply(hdr.ethernet, hdr.ipv4, hdr.icmp);
             answered = true;
         }
@@ -197,6 +219,10 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         }
         if (!hdr.ipv4.isValid() && !hdr.ipv6.isValid()) {
             drop(DROP_NOT_IP);
+            return;
+        }
+        if (is_for_others) {
+            drop(DROP_OTHER_STATION);
             return;
         }
 

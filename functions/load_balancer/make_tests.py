@@ -38,7 +38,7 @@ VIP, VIP_V6, CLIENT, CLIENT_V6 = "198.51.100.10", "2001:db8:100::10", "192.0.2.7
 LB, LB_V6 = "10.1.0.1", "2001:db8:1::1"
 LB_MAC, ROUTER_MAC, BACKEND_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
 DATA = Raw(bytes(range(32)))
-DROPS = "malformed route backend ttl long fragment not_ip address service".split()
+DROPS = "malformed route backend ttl long fragment not_ip address service station".split()
 NEW, KNOWN, MOVED, NO_PLACE, PINNED = range(5)
 
 IN = Ether(src=ROUTER_MAC, dst=LB_MAC)
@@ -513,6 +513,21 @@ def others():
     test.counter("drops", DROPS.index("malformed"), 2)
     test.packet(CLIENTS, NOT_IP)
     test.counter("drops", DROPS.index("not_ip"), 2)
+    test.say("Frames to groups of stations; to another one as soon as the own ones are known.")
+    ping = IP(src=CLIENT, dst=VIP) / ICMP(id=1)
+    pong = IP(src=VIP, dst=CLIENT) / ICMP(type="echo-reply", id=1)
+    other = Ether(src=ROUTER_MAC, dst="02:00:00:00:00:99")
+    for frame in (tcp(), ping):
+        test.packet(CLIENTS, Ether(src=ROUTER_MAC, dst="ff:ff:ff:ff:ff:ff") / frame)
+        test.packet(CLIENTS, Ether(src=ROUTER_MAC, dst="01:00:5e:00:00:05") / frame)
+    test.counter("drops", DROPS.index("station"), 4)
+    test.through(CLIENTS, other / ping, CLIENTS, Ether(src=other.dst, dst=ROUTER_MAC) / pong)
+    test.run(f"add stations port:{CLIENTS} address:{mac(LB_MAC)} NoAction()", "setdefault stations is_other()")
+    for frame in (tcp(), ping):
+        test.packet(CLIENTS, other / frame)
+    test.packet(SERVERS, BACK_IN / IP(src=CLIENT, dst="8.8.8.8") / TCP(sport=1, dport=80))
+    test.counter("drops", DROPS.index("station"), 7)
+    test.through(CLIENTS, IN / ping, CLIENTS, BACK_OUT / pong)
     return test
 
 

@@ -37,7 +37,9 @@ const bit<32> DROP_NOT_IP = 6;
 const bit<32> DROP_ADDRESS = 7;
 // To an own address, for no service.
 const bit<32> DROP_NO_SERVICE = 8;
-const bit<32> DROPS = 9;
+// A frame to another station, or to a group (RFC 1812 §5.3.4).
+const bit<32> DROP_OTHER_STATION = 9;
+const bit<32> DROPS = 10;
 
 // Indices of the counter connections.
 const bit<32> CONNECTION_NEW = 0;
