@@ -52,6 +52,7 @@ DROPS = [
     "route",
     "long",
     "fragment",
+    "group",
 ]
 
 
@@ -328,6 +329,12 @@ def path_management():
     )
     ping = ON_N3 / IP(src=GNB, dst=UPF_N3, ttl=9, id=5) / ICMP(type=8, id=1, seq=2) / DATA
     test.through(N3, ping, N3, FROM_N3 / IP(src=UPF_N3, dst=GNB, ttl=64, id=5) / ICMP(type=0, id=1, seq=2) / DATA)
+    test.say("Frames to groups of stations: neither answered nor forwarded.")
+    for frame in (ping, uplink(packet), uplink(packet, ip=outer(GNB_V6, UPF_N3_V6))):
+        frame = Ether(bytes(frame))
+        frame.dst = "ff:ff:ff:ff:ff:ff"
+        test.packet(N3, frame)
+    test.counter("drops", DROPS.index("group"), 3)
     return test
 
 

@@ -44,7 +44,9 @@ const bit<32> DROP_TTL = 12;
 const bit<32> DROP_NO_ROUTE = 13;
 const bit<32> DROP_TOO_LONG = 14;
 const bit<32> DROP_FRAGMENT = 15;
-const bit<32> DROPS = 16;
+// A frame to a group of stations (RFC 1812 §5.3.4).
+const bit<32> DROP_GROUP = 16;
+const bit<32> DROPS = 17;
 const bit<32> DROP_NONE = 0xffffffff;
 
 @controller_header("packet_in")

@@ -67,7 +67,8 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
     Answer() answer;
 
     @element_names("malformed", "not IP", "not GTP-U", "message type", "extension header", "no session", "spoofed",
-                   "no rule", "rule", "FAR", "gate", "rate", "TTL", "no route", "too long", "fragment of a tunnel")
+                   "no rule", "rule", "FAR", "gate", "rate", "TTL", "no route", "too long", "fragment of a tunnel",
+                   "group of stations")
     counter(DROPS, CounterType.packets_and_bytes) drops;
     // GTP-U messages that came, by type.
     counter(256, CounterType.packets) messages;
@@ -123,6 +124,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 
         if (has_wrong_lengths(hdr, meta.has_ports, standard_metadata.packet_length)) {
             drop(DROP_MALFORMED);
+            return;
+        }
+        if (hdr.ethernet.dst_addr[40:40] == 1 && (hdr.ipv4.isValid() || hdr.ipv6.isValid())) {
+            drop(DROP_GROUP);
             return;
         }
         bool is_own;
