@@ -28,6 +28,9 @@ struct refused_t {
 
 const bit<32> REFUSED_RECEIVER = 1;
 
+// More than the clocks of two workers may differ, in microseconds.
+const bit<48> CLOCKS_APART = 1000000;
+
 control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) {
     Route() route;
     Policy() policy;
@@ -227,6 +230,10 @@ control Connections(inout headers_t hdr, inout metadata_t meta, in bit<48> now) 
                 policy.apply(hdr, meta, verdict, terms);
                 if (terms.limiter != 0) {
                     next_times.read(next_time, (bit<32>) terms.limiter);
+                    // No connection leaves a later time: it is of the clock before a restart, which began anew.
+                    if (next_time > now + (bit<48>) terms.burst + (bit<48>) terms.interval + CLOCKS_APART) {
+                        next_time = 0;
+                    }
                 }
                 // Checked for new connections only: no known one has such an address.
                 bool has_wrong_address = is_ipv4

@@ -301,6 +301,12 @@ def limits():
     connect(test, OUTSIDE, (FAR, 5005), SERVERS, (WEB, 80))
     refused(test, OUTSIDE, tcp((FAR, 5006), (WEB, 80), "S"))
     drops(test, "limited", 3)
+    test.say("A time that was saved before the switch started again, when its clock had counted for 30 days.")
+    test.run(f"register_write next_times 1 {30 * 86_400 * 1_000_000}")
+    for port in (5007, 5008, 5009):
+        connect(test, OUTSIDE, (FAR, port), SERVERS, (WEB, 80))
+    refused(test, OUTSIDE, tcp((FAR, 5010), (WEB, 80), "S"))
+    drops(test, "limited", 4)
     test.say("Traffic: both directions of a connection have one meter.")
     passes(test, OUTSIDE, udp((FAR, 5000), (WEB, 53)), SERVERS)
     passes(test, SERVERS, udp((WEB, 53), (FAR, 5000)), OUTSIDE)
