@@ -22,6 +22,9 @@ struct overflow_t {
 
 const bit<32> OVERFLOW_RECEIVER = 1;
 
+// No place is taken for longer: `idle_seconds` has 16 bits. A later time is of the clock before a restart of the switch, which began anew.
+const bit<32> LONGEST = 65536;
+
 control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata, out bool found) {
     // Signature and back end; the time from which the place is free, in units of 2^20 microseconds (1.05 s). 0: never used.
     register<bit<64>>(CONNECTIONS) first_places;
@@ -147,9 +150,9 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
                 if (is_alive == 1) {
                     meta.backend = second[15:0];
                 }
-            } else if (first_until <= now) {
+            } else if (first_until <= now || first_until - now > LONGEST) {
                 place = 1;
-            } else if (second_until <= now) {
+            } else if (second_until <= now || second_until - now > LONGEST) {
                 place = 2;
             }
             has_moved = is_known & ~is_alive;

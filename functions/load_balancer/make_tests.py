@@ -445,6 +445,14 @@ def overflow():
     test.say("A pinned connection leaves a dead back end, too.")
     test.run("register_write alive 1 0")
     goes_to(test, tcp(4002), 2)
+    test.say("Times that were saved before the switch started again, when its clock had counted for 30 days: who has a place keeps it, others may take it.")
+    test.run("register_write alive 1 1", *(f"register_write {name}_times 0 2500000" for name in ("first", "second")))
+    goes_to(test, tcp(4000), 1)
+    goes_to(test, tcp(4003, "S"), 2)
+    all_to(test, 1)
+    goes_to(test, tcp(4000), 1)
+    goes_to(test, tcp(4003), 2)
+    test.counter("connections", NO_PLACE, 3)
     return test
 
 
