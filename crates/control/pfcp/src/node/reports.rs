@@ -34,7 +34,7 @@ impl Node {
         }
     }
 
-    /// The data plane may have been restarted: counters that have begun again at zero are measured from there.
+    /// The data plane may have been restarted: counters that are lower than before are measured from what they are.
     pub fn counters_restarted(&mut self, plane: &mut dyn UserPlane) {
         let urrs = self.sessions.values_mut().flat_map(|session| session.urrs.values_mut());
         let mut urrs: Vec<&mut Urr> = urrs.collect();

@@ -864,7 +864,7 @@ fn rules_that_are_removed_are_left_out_of_pdrs() {
 }
 
 #[test]
-fn counters_that_begin_again_are_counted_from_zero() {
+fn counters_that_begin_again_are_counted_from_what_they_are() {
     let mut bench = Bench::associated();
     let seid = bench.session(1);
     let number = bench.urr_number(seid);
@@ -879,16 +879,16 @@ fn counters_that_begin_again_are_counted_from_zero() {
     bench.answer(&request, MessageType::SessionReportResponse, |answer| {
         answer.cause(Cause::Accepted)
     });
-    // The switch has been restarted.
-    bench.plane.usage.insert(number, uplink(100));
+    // The switch has been restarted, with counters that it had saved before.
+    bench.plane.usage.insert(number, uplink(2900));
     bench.node.counters_restarted(&mut bench.plane);
-    bench.plane.usage.insert(number, uplink(3500));
+    bench.plane.usage.insert(number, uplink(4000));
     bench.node.report_usage(bench.now, &mut bench.plane);
     let request = bench.sent().expect("a report");
     let report = request.elements().mandatory_group(kind::USAGE_REPORT).expect("usage");
     assert_eq!(
         Reader::new(&report.find(kind::VOLUME_MEASUREMENT).expect("a volume")[1..]).u64(),
-        Ok(3500)
+        Ok(1100)
     );
 }
 

@@ -176,11 +176,12 @@ impl Urr {
         self.measured.is_exhausted = self.quota_due(now, &counters) != 0;
     }
 
-    /// The counters may have begun again at zero: if they are lower than they were, it is measured from zero.
+    /// The counters may have begun again, at zero or with what a switch has saved of them: if they are lower than they
+    /// were, it is measured from what they are.
     pub fn counters_restarted(&mut self, counters: &Usage) {
         for base in [&mut self.measured.base, &mut self.measured.quota_base] {
             if counters.uplink_packets < base.uplink_packets || counters.downlink_packets < base.downlink_packets {
-                *base = Usage::default();
+                *base = *counters;
             }
         }
     }
