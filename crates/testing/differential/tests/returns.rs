@@ -179,7 +179,7 @@ fn frame(kind: u8, index: u8) -> Vec<u8> {
 
 /// Bursts from two ports in which one of three packets is of a kind.
 fn bursts(kind: u8) -> Frames {
-    let of_port = |first: u8| (first..first + 80).map(|index| frame(if index % 3 == 0 { kind } else { 0 }, index));
+    let of_port = |first: u8| (first..first + 40).map(|index| frame(if index % 3 == 0 { kind } else { 0 }, index));
     Frames::from([(1, of_port(0).collect()), (7, of_port(100).collect())])
 }
 
