@@ -25,7 +25,10 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
 #define EGRESS TestEgress
 control TestEgress(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t standard_metadata) {
     apply {
-        assert(hdr.input.b != 9); // some: asserts in egress, so copies for a multicast group are not made in place
+        assert(hdr.input.b != 9);
+        if (hdr.input.b == 1) {
+            clone(CloneType.E2E, 32w7); // some: may request more copies in egress, so copies for a multicast group are not made in place
+        }
     }
 }
 

@@ -346,6 +346,7 @@ impl Memory {
         match verdict >> 32 {
             verdict::PLAIN => CopyVerdict::Leaves { port: number },
             verdict::RECIRCULATED => CopyVerdict::Recirculated { note: number },
+            verdict::ASSERT_FAILED => CopyVerdict::AssertFailed { port: number },
             _ => CopyVerdict::Dropped { port: number },
         }
     }

@@ -129,6 +129,11 @@ pub enum CopyVerdict {
         /// Its egress port.
         port: u32,
     },
+    /// An assertion failed.
+    AssertFailed {
+        /// Its egress port.
+        port: u32,
+    },
     /// It begins again, with the length in its [`Frame`]: see
     /// [`FastPath::take_sent_back`](crate::FastPath::take_sent_back).
     Recirculated {

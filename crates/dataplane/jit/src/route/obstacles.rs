@@ -227,10 +227,6 @@ impl Place<'_> {
             _ => false,
         }
     }
-
-    fn is_assertion(&self) -> bool {
-        matches!(self.operation, Operation::Op(Op::Assert { .. } | Op::Assume { .. }))
-    }
 }
 
 impl Route {
@@ -254,10 +250,8 @@ impl Route {
     /// Why copies of packets cannot be made, if the program itself is the reason.
     pub(super) fn obstacle_to_copies(&self, program: &Program) -> Option<(Location, &'static str)> {
         let behind = Places::of(program, &[self.egress, self.compute_checksum, self.deparser]);
-        behind.iter().find_map(|place| match place.request(program) {
-            Some(_) => Some((place.location, "may request more copies in egress")),
-            None => place.is_assertion().then_some((place.location, "asserts in egress")),
-        })
+        let requests = behind.iter().find(|place| place.request(program).is_some());
+        requests.map(|place| (place.location, "may request more copies in egress"))
     }
 
     /// The location at which the program may choose a multicast group.

@@ -395,7 +395,7 @@ impl Route {
     /// Whether what follows ingress can be done for each copy of a packet.
     pub(crate) fn copies_can_be_processed(&self, program: &Program) -> bool {
         let behind = Use::of(program, &self.behind_queue());
-        !behind.asserts && !behind.clones && behind.digests == 0
+        !behind.clones && behind.digests == 0
     }
 
     /// Whether no packet can take the fast path: see [`Route::obstacles`].

@@ -50,6 +50,16 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(copies.next, &[]);
     }
 
+    /// Ends the current copy if an assertion's condition is 0. Otherwise continues in a new block.
+    pub(super) fn require_of_copy(&mut self, condition: ir::Value, copies: CopyLoop) {
+        let (next, failed) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(failed);
+        self.builder.ins().brif(condition, next, &[], failed, &[]);
+        self.enter(failed);
+        self.end_copy(copies, verdict::ASSERT_FAILED);
+        self.enter(next);
+    }
+
     /// Begins the loop, and continues with the first code for each copy. Also returns the tables that have been
     /// applied once for all copies.
     pub(super) fn replicate(&mut self, route: &Route, leaf: &'a Leaf, id: BlockId) -> (CopyLoop, BTreeSet<TableId>) {

@@ -27,7 +27,10 @@ impl Translator<'_, '_, '_> {
             Op::Emit { header } => self.emit(*header),
             Op::Assert { condition, .. } | Op::Assume { condition, .. } => {
                 let condition = self.condition(condition, data);
-                self.require(condition, Ending::AssertFailed);
+                match self.copy_loop {
+                    Some(copies) => self.require_of_copy(condition, copies),
+                    None => self.require(condition, Ending::AssertFailed),
+                }
             }
             // Compiled code is not traced.
             Op::LogMessage { .. } => {}

@@ -544,6 +544,7 @@ fn left(
                 match path.memory().copy(index) {
                     CopyVerdict::Leaves { port } => Ok((port, bytes())),
                     CopyVerdict::Dropped { .. } => Err("egress"),
+                    CopyVerdict::AssertFailed { .. } => Err("assertion"),
                     CopyVerdict::Recirculated { note } => {
                         sent_back(note);
                         Ok((AGAIN, bytes()))

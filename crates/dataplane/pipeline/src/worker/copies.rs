@@ -111,6 +111,7 @@ impl Copies {
             ),
             CopyVerdict::Recirculated { note } => (None, PacketVerdict::Returns(Return::Recirculated(note)), 1),
             CopyVerdict::Dropped { port } => (Some(port), PacketVerdict::Drop(DropReason::EgressDrop), 0),
+            CopyVerdict::AssertFailed { port } => (Some(port), PacketVerdict::Drop(DropReason::AssertFailed), 0),
         };
         let packets = &self.burst.spares_mut(behind)[start..][..alike];
         let fit = match all_fit(packets, length_max) {
