@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::gates::Gates;
 use crate::program_slot::ProgramSlot;
 use crate::start::Start;
-use forebay_p4runtime::{Now, Settings};
+use forebay_p4runtime::{Keeper, Now, Settings};
 use forebay_ports::Clock;
 use forebay_server::{CpuPort, DigestSender, Environment, Learned, Link, Options, PortStatus, Running};
 use forebay_switch::PortReport;
@@ -22,7 +22,7 @@ pub struct ServeOptions {
     pub settings: Settings,
     /// The clock of the switch.
     pub clock: Clock,
-    /// When the switch started, on this clock.
+    /// When the switch started, on this clock: earlier by [`Start::clock_ns`] for one that goes on.
     pub start_ns: u64,
     /// The ports that operators can disable.
     pub gates: Gates,
@@ -103,6 +103,9 @@ pub fn serve(
         confine,
         learned,
     } = options;
+    if let Some(keeper) = &mut start.keeper {
+        keeper.clock = Some((clock, start_ns));
+    }
     let device = start.device(settings)?;
     let (slot, installed) = (Arc::clone(slot), Arc::clone(slot));
     let ports = std::mem::take(&mut gates.ports);
@@ -114,7 +117,7 @@ pub fn serve(
             let _ = installed.wait();
         }),
         confine,
-        keeper: start.keeper,
+        keeper: start.keeper.map(|keeper| Box::new(keeper) as Box<dyn Keeper>),
         ports,
         enable_port: Box::new(move |port, is_enabled| gates.set(port, is_enabled)),
         learned,

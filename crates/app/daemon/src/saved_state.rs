@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::start::Start;
 use forebay_journal::{Recovered, Store, Sync};
 use forebay_p4runtime::{Device, Event, Keeper, Now, Settings};
+use forebay_ports::Clock;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +25,11 @@ impl Start {
             None => self,
         };
         Ok(Start {
-            keeper: Some(Box::new(FolderKeeper { store, tell })),
+            keeper: Some(FolderKeeper {
+                store,
+                tell,
+                clock: None,
+            }),
             ..start
         })
     }
@@ -50,9 +55,11 @@ fn restored(folder: &Path, found: &Recovered, settings: Settings, start: Start, 
 }
 
 /// Keeps state in a folder.
-struct FolderKeeper {
+pub(crate) struct FolderKeeper {
     store: Store,
     tell: Tell,
+    /// The clock of packets, and its time when they began.
+    pub(crate) clock: Option<(Clock, u64)>,
 }
 
 impl Keeper for FolderKeeper {
@@ -61,7 +68,12 @@ impl Keeper for FolderKeeper {
     }
 
     fn keep_all(&mut self, state: &[u8]) -> Result<(), String> {
-        self.store.snapshot(state).map_err(|error| error.to_string())
+        // Registers were read before: no time in them is later.
+        let now_ns = self
+            .clock
+            .map_or(0, |(clock, start_ns)| clock.now_ns().saturating_sub(start_ns));
+        let kept = self.store.snapshot_with(state, &forebay_p4runtime::clock(now_ns));
+        kept.map_err(|error| error.to_string())
     }
 
     fn takes_batches(&self) -> bool {
@@ -70,5 +82,45 @@ impl Keeper for FolderKeeper {
 
     fn tell(&mut self, event: &Event) {
         (self.tell)(&event.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const PROGRAM: &str = r#"
+        #include <v1model.p4>
+        struct none { }
+        parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) {
+            state start { transition accept; }
+        }
+        control C(inout none h, inout none m) { apply { } }
+        control X(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
+        control D(packet_out p, in none h) { apply { } }
+        V1Switch(P(), C(), X(), X(), C(), D()) main;
+    "#;
+
+    fn kept_in(folder: &Path) -> Start {
+        let start = Start::read(PROGRAM.as_bytes(), Default::default()).expect("a correct program");
+        let kept = start.keep_in(folder, Sync::System, Settings::default(), Box::new(|_| {}));
+        kept.expect("a folder that can be used")
+    }
+
+    #[test]
+    fn the_time_of_packets_goes_on_from_what_was_kept() {
+        const RAN_NS: u64 = 5_000_000_000;
+        let folder = std::env::temp_dir().join(format!("forebay-time-of-packets-{}", std::process::id()));
+        let mut first = kept_in(&folder);
+        assert_eq!(first.clock_ns(), 0);
+        let clock = Clock::start();
+        let keeper = first.keeper.as_mut().expect("it was just made");
+        keeper.clock = Some((clock, clock.now_ns() - RAN_NS));
+        drop(first.device(Settings::default()).expect("the state can be kept"));
+        drop(first);
+        let again = kept_in(&folder).clock_ns();
+        fs::remove_dir_all(&folder).expect("the folder is there");
+        assert!((RAN_NS..2 * RAN_NS).contains(&again), "{again}");
     }
 }

@@ -1,6 +1,7 @@
 //! The program that a switch begins with.
 
 use crate::error::Error;
+use crate::saved_state::FolderKeeper;
 use forebay_p4runtime::{Code, Device, Keeper, Rejection, Settings};
 use forebay_pipeline::{Options, Pipeline};
 use forebay_protocol::p4::config::v1::P4Info;
@@ -18,7 +19,7 @@ pub struct Start {
     /// What was written before the start; see [`Start::write`].
     pub(crate) configured: Option<Device>,
     /// Keeps what controllers write from now on.
-    pub(crate) keeper: Option<Box<dyn Keeper>>,
+    pub(crate) keeper: Option<FolderKeeper>,
 }
 
 impl Start {
@@ -44,6 +45,11 @@ impl Start {
         let pipeline = pipeline.map_err(|error| Error::Program(format!("the program cannot be loaded: {error}")))?;
         let known = loaded.p4info.map(|info| (info, program.to_vec()));
         Ok(Start::new(Arc::new(pipeline), known))
+    }
+
+    /// The time of packets from which the switch goes on, in nanoseconds: programs have kept earlier ones in registers.
+    pub fn clock_ns(&self) -> u64 {
+        self.restored.as_ref().map_or(0, Device::clock_ns)
     }
 
     /// Does the updates: all of them or none.

@@ -94,7 +94,14 @@ pub(crate) fn head(version: Version, number: u64, length: u64) -> Option<Vec<u8>
 
 /// The bytes after a record's content.
 pub(crate) fn tail(content: &[u8]) -> [u8; CHECKSUM] {
-    crc32fast::hash(content).to_le_bytes()
+    tail_of(&[content])
+}
+
+/// The same for content in parts.
+pub(crate) fn tail_of(parts: &[&[u8]]) -> [u8; CHECKSUM] {
+    let mut hasher = crc32fast::Hasher::new();
+    parts.iter().for_each(|part| hasher.update(part));
+    hasher.finalize().to_le_bytes()
 }
 
 /// A record; none when the format cannot say its length.

@@ -52,7 +52,7 @@ impl Repair {
         let newest = self.inspection.newest().map_or(0, |newest| newest.number);
         let batches = &generation.batches[..batches.min(generation.batches.len())];
         let place = Place::new(&*self.files, folder, newest + 1);
-        commit(&place, state, batches).map_err(|failure| failure.error)?;
+        commit(&place, &[state], batches).map_err(|failure| failure.error)?;
         for name in self.names()? {
             if name.generation <= newest || name.is_temporary {
                 // Older files do no harm; the next snapshot removes them.

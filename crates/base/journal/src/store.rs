@@ -8,6 +8,7 @@ use crate::names::{Kind, LOCK, Name};
 use crate::record::{self, Version};
 use crate::system::SystemFiles;
 use std::hash::{DefaultHasher, Hasher};
+use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -104,7 +105,7 @@ impl Store {
     /// before a snapshot.
     fn begin_anew(&mut self, generation: u64, found: &Recovered) {
         let place = Place::new(&*self.files, &self.folder, generation);
-        match commit(&place, &found.snapshot, &found.batches) {
+        match commit(&place, &[&found.snapshot[..]], &found.batches) {
             Ok(current) => {
                 self.current = Some(current);
                 self.remove_others(generation);
@@ -139,6 +140,14 @@ impl Store {
     /// # Errors
     /// When it cannot be kept. What is loaded after a restart is what was there before, or this state.
     pub fn snapshot(&mut self, state: &[u8]) -> Result<(), StateError> {
+        self.snapshot_with(state, &[])
+    }
+
+    /// The same with some more bytes behind the state, by which alone it is no other state.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`].
+    pub fn snapshot_with(&mut self, state: &[u8], more: &[u8]) -> Result<(), StateError> {
         let print = print_of(state);
         if self.has(print) {
             return Ok(());
@@ -147,7 +156,7 @@ impl Store {
         let generation = self.next_generation()?;
         let mut place = Place::new(&*self.files, &self.folder, generation);
         place.may_exist = self.uncertain == Some(generation);
-        match commit(&place, state, &[]) {
+        match commit(&place, &[state, more], &[]) {
             Ok(current) => {
                 current
                     .check_names(&*self.files)
@@ -265,8 +274,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Makes a generation that is loaded from then on.
-pub(crate) fn commit(place: &Place<'_>, state: &[u8], batches: &[Vec<u8>]) -> Result<Current, Failure> {
+/// Makes a generation that is loaded from then on, of a state in parts.
+pub(crate) fn commit(place: &Place<'_>, state: &[&[u8]], batches: &[Vec<u8>]) -> Result<Current, Failure> {
     let prepared = prepare(place, state, batches);
     let (log, snapshot) = prepared.inspect_err(|_| place.clean()).map_err(|error| Failure {
         error,
@@ -296,17 +305,19 @@ pub(crate) fn commit(place: &Place<'_>, state: &[u8], batches: &[Vec<u8>]) -> Re
 }
 
 /// Both files under their temporary names, on the disk.
-fn prepare(place: &Place<'_>, state: &[u8], batches: &[Vec<u8>]) -> Result<(Log, Identity), StateError> {
+fn prepare(place: &Place<'_>, state: &[&[u8]], batches: &[Vec<u8>]) -> Result<(Log, Identity), StateError> {
     let log = Log::create(place.files, place.folder, place.generation, batches)?;
     let path = place.temporary(Kind::Snapshot);
-    let head = record::head(Version::NEWEST, 0, state.len() as u64).ok_or_else(|| StateError::TooLong {
+    let bytes: u64 = state.iter().map(|part| part.len() as u64).sum();
+    let head = record::head(Version::NEWEST, 0, bytes).ok_or_else(|| StateError::TooLong {
         path: path.clone(),
-        bytes: state.len() as u64,
+        bytes,
     })?;
     let failed = StateError::io("write", &path);
     let mut file = place.files.create(&path).map_err(&failed)?;
     let header = [record::header(Kind::Snapshot, place.generation), head].concat();
-    for part in [&header[..], state, &record::tail(state)] {
+    let tail = record::tail_of(state);
+    for part in once(&header[..]).chain(state.iter().copied()).chain(once(&tail[..])) {
         write_all(&mut *file, part).map_err(&failed)?;
     }
     file.sync().map_err(&failed)?;

@@ -39,6 +39,21 @@ const LOG: &str = "log-00000001";
 const FIRST: &str = "snapshot-00000001";
 
 #[test]
+fn bytes_behind_a_state_make_no_other_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path(), Sync::System).unwrap();
+    store.snapshot_with(SNAPSHOT, b" at 1").unwrap();
+    store.snapshot_with(SNAPSHOT, b" at 2").unwrap();
+    assert_eq!(names(&folder), ["lock", LOG, FIRST]);
+    store.append(b"first").unwrap();
+    store.snapshot_with(SNAPSHOT, b" at 3").unwrap();
+    drop(store);
+    let found = open(folder.path()).unwrap();
+    assert_eq!(found.snapshot, b"all of the state at 3");
+    assert!(found.batches.is_empty());
+}
+
+#[test]
 fn what_was_kept_is_there() {
     let folder = kept();
     for _ in 0..2 {

@@ -61,7 +61,7 @@ pub struct Settings {
 /// The time of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Now {
-    /// Nanoseconds since the switch started: the clock of the data plane.
+    /// Nanoseconds since the switch started first, as far as its state was kept: the clock of the data plane.
     pub switch_ns: u64,
     /// Nanoseconds since 1970, for controllers.
     pub epoch_ns: i64,
@@ -109,6 +109,8 @@ pub struct Device {
     outputs: Vec<Output>,
     /// Packets for controllers that were shorter than their header.
     short_packets: u64,
+    /// The time from which packets' time goes on after a restart.
+    pub(crate) clock_ns: u64,
 }
 
 impl Device {
@@ -126,6 +128,7 @@ impl Device {
             digests: Digests::default(),
             outputs: Vec::new(),
             short_packets: 0,
+            clock_ns: 0,
         }
     }
 

@@ -143,6 +143,11 @@ impl Keeping {
     /// Keeps state by these means, in which all of it is now; nothing is kept without any. Means that take no batches
     /// from the beginning are a fault like any other.
     pub fn new(keeper: Option<Box<dyn Keeper>>) -> Keeping {
+        Keeping::begin(keeper, Now::default())
+    }
+
+    /// The same, at another time than 0.
+    pub fn begin(keeper: Option<Box<dyn Keeper>>, now: Now) -> Keeping {
         let is_behind = keeper.as_ref().is_some_and(|keeper| !keeper.takes_batches());
         let status = KeepingStatus {
             keeps_state: keeper.is_some(),
@@ -150,12 +155,7 @@ impl Keeping {
         };
         let mut keeping = Keeping { keeper, status };
         if is_behind {
-            keeping.failed(
-                "it could not be written when the switch started",
-                Now::default(),
-                true,
-                0,
-            );
+            keeping.failed("it could not be written when the switch started", now, true, 0);
         }
         keeping
     }

@@ -55,5 +55,6 @@ pub use keeping::{Changed, Event, Fault, Keeper, Keeping, KeepingStatus};
 pub use known::known;
 pub use pipeline_config::NewProgram;
 pub use program::{Loaded, load, load_with};
+pub use save::clock;
 pub use status::{Code, Error, Rejection};
 pub use summary::{ObjectSummary, ProgramSummary, Summary, summary};

@@ -7,6 +7,8 @@
 //! that is asked for, as of the same moment; what is written again then allows for them having come and gone. What an
 //! entry holds that a controller has changed (a number of a pool) is in it in any case.
 //!
+//! Behind a snapshot stands the time of packets at which it was made ([`clock`]), since programs keep times in registers.
+//!
 //! Not kept: how full meters are, and since when entries are idle. Both begin anew.
 
 use crate::change::Writer;
@@ -37,6 +39,19 @@ pub(crate) struct Snapshot {
     /// The program that the switch was started with, by which the next start knows that it is the same.
     #[prost(bytes = "vec", tag = "3")]
     origin: Vec<u8>,
+    /// The time of packets when all of it was kept; see [`clock`].
+    #[prost(uint64, tag = "4")]
+    clock_ns: u64,
+}
+
+/// Bytes that are kept behind those of a snapshot: the time of packets by then, from which a switch goes on that is
+/// restored. To be read after the snapshot was made, so that no time in a register is later.
+pub fn clock(switch_ns: u64) -> Vec<u8> {
+    let clock = Snapshot {
+        clock_ns: switch_ns,
+        ..Snapshot::default()
+    };
+    clock.encode_to_vec()
 }
 
 /// A program with its forwarding state.
@@ -81,11 +96,13 @@ impl Device {
             running: self.running.as_ref().map(|running| state(running, &self.settings)),
             saved: self.saved.as_ref().map(|saved| state(saved, &self.settings)),
             origin: self.settings.origin.clone(),
+            clock_ns: 0,
         };
         snapshot.encode_to_vec()
     }
 
-    /// A device as it was kept: the last snapshot, and the batches since then.
+    /// A device as it was kept: the last snapshot, and the batches since then. Its time goes on from
+    /// [`Device::clock_ns`].
     ///
     /// # Errors
     /// When something cannot be loaded or written again; the message says what. Nothing runs then.
@@ -97,10 +114,15 @@ impl Device {
                  switch with RECONCILE_AND_COMMIT, or keep its state in another folder",
             ));
         }
+        let now = Now {
+            switch_ns: now.switch_ns.max(snapshot.clock_ns),
+            ..now
+        };
         let mut device = Device::new(Settings {
             origin: snapshot.origin,
             ..settings
         });
+        device.clock_ns = snapshot.clock_ns;
         let load = |state: State| load(state, &device.settings, now);
         let running = snapshot.running.map(load).transpose()?;
         let saved = snapshot.saved.map(load).transpose()?;
@@ -123,6 +145,11 @@ impl Device {
         let forwarding = self.saved.as_mut().or(self.running.as_mut());
         let forwarding = forwarding.ok_or_else(|| Error::invalid("it was kept without a program"))?;
         write_again(forwarding, &updates, &words, (self.settings.cpu_port, now))
+    }
+
+    /// The time of packets by which the state was kept that this device was restored from; 0 without any.
+    pub fn clock_ns(&self) -> u64 {
+        self.clock_ns
     }
 
     /// What packets go through; none without a program.

@@ -95,8 +95,9 @@ impl Shared {
         limits: Limits,
     ) -> (Arc<Shared>, Inputs) {
         let ports = std::mem::take(&mut environment.ports);
-        let interfaces = Interfaces::new(ports, (environment.now)().epoch_ns);
-        let keeping = Keeping::new(environment.keeper.take());
+        let now = (environment.now)();
+        let interfaces = Interfaces::new(ports, now.epoch_ns);
+        let keeping = Keeping::begin(environment.keeper.take(), now);
         let shared = Shared {
             next: Mutex::new(()),
             limits,

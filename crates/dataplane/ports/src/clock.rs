@@ -13,10 +13,15 @@ pub struct Clock {
 impl Clock {
     /// Starts a clock.
     pub fn start() -> Clock {
+        Clock::start_at_least(0)
+    }
+
+    /// Starts a clock whose time is not before this one, also where the wall clock is.
+    pub fn start_at_least(now_ns: u64) -> Clock {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Clock {
             started: Instant::now(),
-            started_ns: saturating_ns(since_epoch.as_nanos()),
+            started_ns: saturating_ns(since_epoch.as_nanos()).max(now_ns),
         }
     }
 
@@ -34,6 +39,12 @@ fn saturating_ns(nanoseconds: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wall_clock_that_is_behind_does_not_count() {
+        let later = Clock::start().now_ns() + 3_600_000_000_000;
+        assert!(Clock::start_at_least(later).now_ns() >= later);
+    }
 
     #[test]
     fn time_is_after_2020_and_never_goes_back() {

@@ -195,8 +195,9 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let Some(start) = arguments.start(&queues)? else {
         return Ok(Status::Bad);
     };
-    let clock = Clock::start();
-    let config = arguments.switch.config(&clock)?;
+    let clock = Clock::start_at_least(start.clock_ns());
+    let mut config = arguments.switch.config(&clock)?;
+    config.start_ns -= start.clock_ns();
     let workers = arguments.switch.workers(&start.pipeline)?;
     let cpu_port = arguments.cpu_port(&start.pipeline, &specs)?;
     let records = Records::open(extras.log.as_ref(), arguments.capture.as_deref(), &workers)?;

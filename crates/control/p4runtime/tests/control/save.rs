@@ -157,6 +157,23 @@ fn snapshots() {
 }
 
 #[test]
+fn the_time_of_packets_goes_on() {
+    const UNTIL_NS: u64 = 7_000_000_000;
+    let mut keeping = with_everything();
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.snapshot.extend(forebay_p4runtime::clock(UNTIL_NS));
+    keeping.batches.clear();
+    keeping.expect_same();
+    let restarted = keeping.restarted();
+    assert_eq!(restarted.device.clock_ns(), UNTIL_NS);
+    let due_ns = restarted.device.next_tick_ns();
+    assert!(
+        due_ns > Some(UNTIL_NS),
+        "an entry is idle from its restart on, not since 0: {due_ns:?}"
+    );
+}
+
+#[test]
 fn what_packets_have_written() {
     let mut keeping = with_everything();
     let pipeline = keeping.switch.pipeline.clone().unwrap();
