@@ -17,7 +17,7 @@ pub struct Report {
     pub counters: Counters,
     /// Messages to the control plane.
     pub digests: u64,
-    /// Messages to the control plane that were lost.
+    /// Messages to the control plane that were lost: there was no room, or their program was replaced on their way.
     pub digests_lost: u64,
     /// What tables need of memory.
     pub tables: Vec<TableMemory>,

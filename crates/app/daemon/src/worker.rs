@@ -194,10 +194,13 @@ impl Worker {
                 self.inside.record_many(now_ns - began_ns, received);
             }
             if let Some(pipeline) = self.program.newer(&mut self.version) {
+                let replaced = self.switch.pipeline().number();
                 match &mut self.own_poll {
                     None => self.switch.replace_pipeline(pipeline, now_ns, &mut NoTrace),
                     Some(own_poll) => own_poll.replace(&mut self.switch, pipeline, now_ns),
                 }
+                // Those of packets that were inside.
+                self.take_digests_of(replaced);
                 self.program.arrive(self.version);
             }
             if let Some(changes) = self.queues.newer(&mut self.queues_version) {
@@ -264,11 +267,17 @@ impl Worker {
 
     /// Hands on what the program has sent to the control plane.
     pub(crate) fn take_digests(&mut self) {
+        self.take_digests_of(self.switch.pipeline().number());
+    }
+
+    /// The same for what this program has sent.
+    fn take_digests_of(&mut self, program: u64) {
         let (messages, lost) = self.switch.take_digests();
         self.digests_lost += lost - self.lost_in_switch;
         self.lost_in_switch = lost;
         for message in messages {
-            let is_taken = self.to_controllers.as_ref().is_none_or(|sender| sender.send(message));
+            let to_controllers = self.to_controllers.as_ref();
+            let is_taken = to_controllers.is_none_or(|sender| sender.send(program, message));
             let counter = if is_taken {
                 &mut self.digests
             } else {
@@ -290,6 +299,7 @@ impl Worker {
 
     /// Publishes the counters as they are now.
     pub(crate) fn publish_report(&mut self) {
+        self.digests_lost += self.to_controllers.as_ref().map_or(0, DigestSender::take_refused);
         let report = Report {
             ports: self.switch.ports(),
             queues: self.switch.queues(),

@@ -304,6 +304,12 @@ impl Device {
         self.short_packets
     }
 
+    /// Whether this is the program that runs, by the number of its pipeline; any is while none is known.
+    pub fn runs(&self, program: u64) -> bool {
+        let running = self.running.as_ref();
+        running.is_none_or(|running| running.pipeline.number() == program)
+    }
+
     /// The running program has sent a digest.
     pub fn digest(&mut self, message: DigestMessage, now: Now) {
         let Some(running) = &self.running else { return };

@@ -73,21 +73,35 @@ impl PacketsIn {
     }
 }
 
+/// A digest with the number of the pipeline that has sent it.
+pub(crate) type SentDigest = (u64, DigestMessage);
+
 /// Takes digests of a switch.
 #[derive(Clone, Debug)]
-pub struct DigestSender(mpsc::Sender<DigestMessage>);
+pub struct DigestSender {
+    to_server: mpsc::Sender<SentDigest>,
+    refused: Arc<AtomicU64>,
+}
 
 impl DigestSender {
-    /// Hands a digest over; false when there is no room, and it is lost.
-    pub fn send(&self, message: DigestMessage) -> bool {
-        self.0.try_send(message).is_ok()
+    /// Hands over a digest of the program with this number ([`forebay_pipeline::Pipeline::number`]); false when there
+    /// is no room, and it is lost.
+    pub fn send(&self, program: u64, message: DigestMessage) -> bool {
+        self.to_server.try_send((program, message)).is_ok()
+    }
+
+    /// Digests that were lost since the last call, although there was room: their program had been replaced before the
+    /// server took them.
+    pub fn take_refused(&self) -> u64 {
+        self.refused.swap(0, Ordering::Relaxed)
     }
 }
 
 /// The server's side.
 pub struct Link {
     pub(crate) packets_in: PacketsIn,
-    pub(crate) digests: mpsc::Receiver<DigestMessage>,
+    pub(crate) digests: mpsc::Receiver<SentDigest>,
+    pub(crate) refused: Arc<AtomicU64>,
     pub(crate) packets_out: PacketsOut,
 }
 
@@ -130,7 +144,7 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
     sender.set_nonblocking(true)?;
     wake.set_nonblocking(true)?;
     let (to_server_bytes, from_server_bytes) = (Bytes::default(), Bytes::default());
-    let rung = Arc::<AtomicU64>::default();
+    let (rung, refused) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
     let packets_in = PacketsIn {
         packets: packets_in,
         bytes: to_server_bytes.clone(),
@@ -151,12 +165,17 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
         heard: 0,
         counters: PortCounters::default(),
     };
+    let digest_sender = DigestSender {
+        to_server: digests_to_server,
+        refused: Arc::clone(&refused),
+    };
     let link = Link {
         packets_in,
         digests,
+        refused,
         packets_out,
     };
-    Ok((port, DigestSender(digests_to_server), link))
+    Ok((port, digest_sender, link))
 }
 
 impl Port for CpuPort {

@@ -1,7 +1,7 @@
 //! The device, and what accesses it: streams, the data plane, timers.
 
 use crate::limits::Limits;
-use crate::link::{Link, PacketsIn, PacketsOut};
+use crate::link::{Link, PacketsIn, PacketsOut, SentDigest};
 use crate::outbox::{Outbox, Responses, outbox};
 use crate::push::lower_priority;
 use forebay_gnmi::{Interfaces, PortInfo, PortStatus};
@@ -84,7 +84,9 @@ struct Inner {
 /// What comes from the data plane.
 pub(crate) struct Inputs {
     packets_in: PacketsIn,
-    digests: mpsc::Receiver<DigestMessage>,
+    digests: mpsc::Receiver<SentDigest>,
+    /// Counts digests of programs that have been replaced.
+    refused: Arc<AtomicU64>,
 }
 
 impl Shared {
@@ -120,6 +122,7 @@ impl Shared {
         let inputs = Inputs {
             packets_in: link.packets_in,
             digests: link.digests,
+            refused: link.refused,
         };
         (Arc::new(shared), inputs)
     }
@@ -378,14 +381,23 @@ impl Inputs {
                 else => return,
             }
             if let Some(learned) = &shared.environment.learned {
-                digests.iter().for_each(learned);
+                shared.call(|device, _| digests.retain(|digest| self.is_present(device, digest)));
+                digests.iter().for_each(|(_, message)| learned(message));
             }
             shared.call(|device, now| {
                 packets.iter().for_each(|packet| device.packet_in(packet));
-                digests.drain(..).for_each(|digest| device.digest(digest, now));
+                digests.retain(|digest| self.is_present(device, digest));
+                digests.drain(..).for_each(|(_, message)| device.digest(message, now));
             });
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Whether a digest is one of the program that runs: digests are numbered by their program.
+    fn is_present(&self, device: &Device, (program, _): &SentDigest) -> bool {
+        let is_present = device.runs(*program);
+        self.refused.fetch_add(u64::from(!is_present), Ordering::Relaxed);
+        is_present
     }
 }
 

@@ -22,6 +22,7 @@ use forebay_tables::{
 };
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The executor of a program's bodies. All engines give the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +99,7 @@ impl Default for Options {
 /// A loaded program with its tables, shared by all workers and the control plane.
 #[derive(Debug)]
 pub struct Pipeline {
+    number: u64,
     pub(crate) program: Program,
     pub(crate) options: Options,
     pub(crate) storage: Storage,
@@ -115,6 +117,11 @@ pub struct Pipeline {
     control: Mutex<Control>,
     pub(crate) published: Published<Snapshot>,
     drops: DropCounters,
+}
+
+fn next_number() -> u64 {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The largest sum of weights in a group of an action selector.
@@ -154,6 +161,7 @@ impl Pipeline {
             calculations: Arc::new(load_calculations(&program)),
         });
         Ok(Pipeline {
+            number: next_number(),
             code: MachineCode::new(&program, layout.as_ref(), &options, &sections.with_lookups)
                 .map_err(LoadError::Compile)?,
             loop_port: straight::loop_port(&program),
@@ -196,6 +204,11 @@ impl Pipeline {
             Architecture::Psa => Some(forebay_arch::psa::PORT_RECIRCULATE),
             Architecture::V1Model | Architecture::Pna => None,
         }
+    }
+
+    /// A number that no other pipeline of this process has.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// The program.

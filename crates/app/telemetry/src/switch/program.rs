@@ -33,7 +33,10 @@ pub(super) fn learning(report: &Report) -> Vec<Family> {
         learnt.add(&[("result", &result)], entries);
     }
     let sent = Family::counter("forebay_digests_total", "Digests handed to the control plane.");
-    let lost = Family::counter("forebay_digests_lost_total", "Digests for which there was no room.");
+    let lost = Family::counter(
+        "forebay_digests_lost_total",
+        "Digests for which there was no room, or whose program was replaced on their way.",
+    );
     vec![learnt, sent.of(report.digests), lost.of(report.digests_lost)]
 }
 
