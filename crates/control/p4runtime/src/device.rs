@@ -14,7 +14,7 @@ use crate::stream::digests::{Digests, Times};
 use crate::stream::idle;
 use forebay_p4info::Version;
 use forebay_pipeline::{DigestMessage, Options, Pipeline};
-use forebay_protocol::p4::config::v1::P4Info;
+use forebay_protocol::p4::config::v1::{ControllerPacketMetadata, P4Info};
 use forebay_protocol::p4::v1::stream_error::Details;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
@@ -297,6 +297,18 @@ impl Device {
             self.outputs
                 .push(Output::Send(stream, response(Response::Packet(packet))));
         }
+    }
+
+    /// How packets for controllers begin in the running program: with this header, of so many bytes. None without one.
+    pub fn packet_in_header(&self) -> Option<(&ControllerPacketMetadata, usize)> {
+        let running = self.running.as_ref()?;
+        let bytes = running.schema.packet_in.as_ref()?.bytes();
+        let mut headers = running.config.p4info.as_ref()?.controller_packet_metadata.iter();
+        let is_named = |header: &&ControllerPacketMetadata| {
+            let preamble = header.preamble.as_ref();
+            preamble.is_some_and(|preamble| preamble.name == "packet_in")
+        };
+        Some((headers.find(is_named)?, bytes))
     }
 
     /// Packets for controllers that were dropped since they are shorter than the program's header for them.

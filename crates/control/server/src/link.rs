@@ -24,7 +24,9 @@ const DIGESTS_MAX: usize = 65_536;
 
 /// The port of the controllers: what the switch sends to it becomes a packet-in, a packet-out is received from it.
 pub struct CpuPort {
-    to_server: mpsc::Sender<Vec<u8>>,
+    to_server: mpsc::Sender<SentPacket>,
+    /// See [`Eras`].
+    era: Arc<AtomicU64>,
     to_server_bytes: Bytes,
     from_server: Receiver<Vec<u8>>,
     from_server_bytes: Bytes,
@@ -55,21 +57,60 @@ impl Bytes {
     }
 }
 
+/// A packet on its way to controllers, with its era.
+pub(crate) type SentPacket = (u64, Vec<u8>);
+
 /// Packets on their way to controllers.
 pub(crate) struct PacketsIn {
-    packets: mpsc::Receiver<Vec<u8>>,
+    packets: mpsc::Receiver<SentPacket>,
     bytes: Bytes,
 }
 
 impl PacketsIn {
     /// Waits for packets, and appends at most `max` of them. Returns 0 when no more packets can arrive.
-    pub(crate) async fn receive(&mut self, packets: &mut Vec<Vec<u8>>, max: usize) -> usize {
+    pub(crate) async fn receive(&mut self, packets: &mut Vec<SentPacket>, max: usize) -> usize {
         let first = packets.len();
         let received = self.packets.recv_many(packets, max).await;
         packets[first..]
             .iter()
-            .for_each(|packet| self.bytes.remove(packet.len()));
+            .for_each(|(_, packet)| self.bytes.remove(packet.len()));
         received
+    }
+}
+
+/// Tells packets for controllers apart by their program, where programs give them different headers. A packet is of the
+/// *era* in which the switch has sent it. While workers take a program over it is unknown of which program a packet is:
+/// that is an era of its own, whose packets are lost.
+#[derive(Debug)]
+pub(crate) struct Eras {
+    present: Arc<AtomicU64>,
+    /// The era of the program that runs; none while workers take it over.
+    accepted: AtomicU64,
+    /// Programs that workers are taking over.
+    changes: AtomicU64,
+}
+
+impl Eras {
+    const NONE: u64 = u64::MAX;
+
+    /// Another program is about to run. The caller must not let others begin or end a change meanwhile.
+    pub(crate) fn begin_change(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        self.accepted.store(Eras::NONE, Ordering::Relaxed);
+        self.present.fetch_add(1, Ordering::Release);
+    }
+
+    /// Workers have taken it over. As above.
+    pub(crate) fn end_change(&self) {
+        let present = self.present.fetch_add(1, Ordering::Release) + 1;
+        if self.changes.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.accepted.store(present, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether packets of an era are those of the program that runs.
+    pub(crate) fn accepts(&self, era: u64) -> bool {
+        era == self.accepted.load(Ordering::Relaxed)
     }
 }
 
@@ -100,6 +141,7 @@ impl DigestSender {
 /// The server's side.
 pub struct Link {
     pub(crate) packets_in: PacketsIn,
+    pub(crate) eras: Eras,
     pub(crate) digests: mpsc::Receiver<SentDigest>,
     pub(crate) refused: Arc<AtomicU64>,
     pub(crate) packets_out: PacketsOut,
@@ -155,8 +197,15 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
         wake: sender,
         rung: Arc::clone(&rung),
     };
+    let era = Arc::<AtomicU64>::default();
+    let eras = Eras {
+        present: Arc::clone(&era),
+        accepted: AtomicU64::new(0),
+        changes: AtomicU64::new(0),
+    };
     let port = CpuPort {
         to_server,
+        era,
         to_server_bytes,
         from_server,
         from_server_bytes,
@@ -171,6 +220,7 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
     };
     let link = Link {
         packets_in,
+        eras,
         digests,
         refused,
         packets_out,
@@ -231,7 +281,8 @@ impl CpuPort {
         if !self.to_server_bytes.add(packet.len()) {
             return false;
         }
-        let is_sent = self.to_server.try_send(packet.to_vec()).is_ok();
+        let era = self.era.load(Ordering::Acquire);
+        let is_sent = self.to_server.try_send((era, packet.to_vec())).is_ok();
         if !is_sent {
             self.to_server_bytes.remove(packet.len());
         }
@@ -262,7 +313,31 @@ mod tests {
         assert!(link.packets_out.send(vec![1; 60]));
         assert_eq!(port.receive(&mut burst, 8, 7), Ok(1));
         assert_eq!(port.send(&mut burst, 7), Ok(1));
-        assert_eq!(link.packets_in.packets.try_recv().unwrap(), vec![1; 60]);
+        assert_eq!(link.packets_in.packets.try_recv().unwrap(), (0, vec![1; 60]));
+    }
+
+    #[test]
+    fn packets_of_a_program_that_is_replaced_are_told_apart() {
+        let (mut port, _, link) = link().unwrap();
+        let Link {
+            mut packets_in, eras, ..
+        } = link;
+        let mut burst = Burst::new(1);
+        let mut sent = || {
+            burst.push_exchange(&mut Packet::from_bytes(&[0; 60]));
+            port.send(&mut burst, 0).unwrap();
+            packets_in.packets.try_recv().unwrap().0
+        };
+        let before = sent();
+        assert!(eras.accepts(before));
+        eras.begin_change();
+        let between = sent();
+        assert!(!eras.accepts(before) && !eras.accepts(between));
+        eras.begin_change();
+        eras.end_change();
+        assert!(!eras.accepts(sent()), "another program is being taken over");
+        eras.end_change();
+        assert!(eras.accepts(sent()) && !eras.accepts(before) && !eras.accepts(between));
     }
 
     /// Otherwise the worker would never sleep again.

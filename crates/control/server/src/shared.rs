@@ -1,13 +1,14 @@
 //! The device, and what accesses it: streams, the data plane, timers.
 
 use crate::limits::Limits;
-use crate::link::{Link, PacketsIn, PacketsOut, SentDigest};
+use crate::link::{Eras, Link, PacketsIn, PacketsOut, SentDigest};
 use crate::outbox::{Outbox, Responses, outbox};
 use crate::push::lower_priority;
 use forebay_gnmi::{Interfaces, PortInfo, PortStatus};
 use forebay_p4runtime::{Device, Error, Keeper, Keeping, KeepingStatus, Now, Output, Retired, StreamId};
 use forebay_pipeline::{DigestMessage, Pipeline};
 use forebay_protocol::StateReport;
+use forebay_protocol::p4::config::v1::ControllerPacketMetadata;
 use forebay_protocol::p4::v1::StreamMessageResponse;
 use forebay_protocol::p4::v1::stream_message_response::Update;
 use std::collections::HashMap;
@@ -55,8 +56,9 @@ pub(crate) struct Shared {
     next: Mutex<()>,
     inner: Mutex<Inner>,
     limits: Limits,
-    /// Messages that had no room on their way to a controller.
+    /// Messages that had no room on their way to a controller, or whose program was replaced.
     messages_dropped: AtomicU64,
+    eras: Eras,
     environment: Environment,
     interfaces: Interfaces,
     last_stream: AtomicU64,
@@ -79,6 +81,25 @@ struct Inner {
     keeping: Keeping,
     streams: HashMap<StreamId, Outbox>,
     packets_out: PacketsOut,
+    /// How packets for controllers begin in the program that runs.
+    packet_in_header: Option<PacketInHeader>,
+}
+
+/// A header, and its bytes.
+type PacketInHeader = (ControllerPacketMetadata, usize);
+
+fn packet_in_header(device: &Device) -> Option<PacketInHeader> {
+    let (header, bytes) = device.packet_in_header()?;
+    Some((header.clone(), bytes))
+}
+
+impl Inner {
+    /// After a program was replaced: whether packets for controllers begin otherwise now.
+    fn is_header_replaced(&mut self) -> bool {
+        let present = packet_in_header(&self.device);
+        let before = std::mem::replace(&mut self.packet_in_header, present);
+        before != self.packet_in_header
+    }
 }
 
 /// What comes from the data plane.
@@ -104,9 +125,11 @@ impl Shared {
             next: Mutex::new(()),
             limits,
             messages_dropped: AtomicU64::new(0),
+            eras: link.eras,
             keeping: Mutex::new(keeping.status().clone()),
             keeping_changed: Notify::new(),
             inner: Mutex::new(Inner {
+                packet_in_header: packet_in_header(&device),
                 device,
                 keeping,
                 streams: HashMap::new(),
@@ -186,6 +209,10 @@ impl Shared {
     /// After a call: acts on its outputs, and plans the next timer.
     fn finish(&self, mut inner: MutexGuard<'_, Inner>, outputs: Vec<Output>) {
         let is_installed = outputs.iter().any(|output| matches!(output, Output::Install(_)));
+        let is_header_replaced = is_installed && inner.is_header_replaced();
+        if is_header_replaced {
+            self.eras.begin_change();
+        }
         for output in outputs {
             self.deliver(&mut inner, output);
         }
@@ -202,6 +229,10 @@ impl Shared {
         drop((seen, inner));
         if is_installed {
             tokio::task::block_in_place(|| (self.environment.wait_installed)());
+        }
+        if is_header_replaced {
+            let _inner = self.lock();
+            self.eras.end_change();
         }
     }
 
@@ -350,7 +381,7 @@ impl Shared {
         }
     }
 
-    /// Messages that had no room on their way to a controller.
+    /// Messages that had no room on their way to a controller, or whose program was replaced.
     pub(crate) fn messages_dropped(&self) -> u64 {
         self.messages_dropped.load(Ordering::Relaxed)
     }
@@ -385,7 +416,12 @@ impl Inputs {
                 digests.iter().for_each(|(_, message)| learned(message));
             }
             shared.call(|device, now| {
-                packets.iter().for_each(|packet| device.packet_in(packet));
+                for (era, packet) in &packets {
+                    match shared.eras.accepts(*era) {
+                        true => device.packet_in(packet),
+                        false => _ = shared.messages_dropped.fetch_add(1, Ordering::Relaxed),
+                    }
+                }
                 digests.retain(|digest| self.is_present(device, digest));
                 digests.drain(..).for_each(|(_, message)| device.digest(message, now));
             });
