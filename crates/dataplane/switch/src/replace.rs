@@ -28,6 +28,8 @@ impl Switch {
         self.drop_all(DropReason::ProgramReplaced);
         self.ports.program_replaced(&self.worker.pipeline().program().errors);
         self.paths_before += self.worker.paths();
+        // The new worker waits for those that have the tables of its program pinned, which may be the same program.
+        self.worker.rest();
         self.worker = Worker::new(pipeline);
         self.worker.stay_pinned(self.stays_pinned);
     }

@@ -129,6 +129,20 @@ fn nobody_waits_for_a_switch_that_stays_pinned_once_nothing_moves() {
     }
 }
 
+/// Otherwise the switch would wait for its own pin for ever.
+#[test]
+fn a_program_may_be_replaced_by_itself_while_packets_move() {
+    let mut bench = Bench::new(Config::default());
+    bench.switch.stay_pinned(true);
+    bench.send(0, &[0, 1, 7]);
+    assert!(!bench.switch.poll(0, &mut NoTrace).is_idle());
+    let pipeline = Arc::clone(bench.switch.pipeline());
+    bench.switch.replace_pipeline(pipeline, 0, &mut NoTrace);
+    bench.send(0, &[0, 1, 8]);
+    bench.settle();
+    assert_eq!(bench.sent_by(1), [[0, 1, 7], [0, 1, 8]]);
+}
+
 #[test]
 fn copies_of_a_multicast_group() {
     let mut bench = Bench::new(Config::default());
