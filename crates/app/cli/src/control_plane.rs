@@ -7,7 +7,7 @@ use crate::sandbox::SandboxOptions;
 use crate::saved_state::SaveOptions;
 use crate::thrift;
 use anyhow::{Context, Result, anyhow, bail};
-use forebay_daemon::{ControlPlane, Gates, ProgramSlot, QueueControl, ServeOptions, Start};
+use forebay_daemon::{ControlPlane, Gates, ProgramSlot, QueueControl, Replaced, ServeOptions, Start};
 use forebay_ir::{Architecture, Program};
 use forebay_p4info::Version;
 use forebay_p4runtime::Settings;
@@ -247,6 +247,9 @@ impl ControlOptions {
         let learned = notifications
             .clone()
             .map(|notifications| Box::new(move |message: &DigestMessage| notifications.digest(message)) as Learned);
+        let replaced = notifications
+            .clone()
+            .map(|notifications| Box::new(move || notifications.reset()) as Replaced);
         let sandbox = self.sandbox.clone();
         let options = ServeOptions {
             server: Options {
@@ -262,6 +265,7 @@ impl ControlOptions {
             gates,
             confine: Box::new(move || sandbox.enter().map_err(|error| format!("{error:#}"))),
             learned,
+            replaced,
         };
         let control_plane = forebay_daemon::serve(options, link, start, slot)?;
         let local = control_plane.server.local();

@@ -30,7 +30,12 @@ pub struct ServeOptions {
     pub confine: Confine,
     /// Called with every digest: see [`Environment::learned`].
     pub learned: Option<Learned>,
+    /// Called when another program is about to run. It must not block.
+    pub replaced: Option<Replaced>,
 }
+
+/// Is told that another program is about to run: digests are its own from now on.
+pub type Replaced = Box<dyn Fn() + Send + Sync>;
 
 /// What stands between a switch and the server; made before the switch, since it is a port of it.
 pub struct Join {
@@ -102,6 +107,7 @@ pub fn serve(
         mut gates,
         confine,
         learned,
+        replaced,
     } = options;
     if let Some(keeper) = &mut start.keeper {
         keeper.clock = Some((clock, start_ns));
@@ -111,7 +117,10 @@ pub fn serve(
     let ports = std::mem::take(&mut gates.ports);
     let environment = Environment {
         now: Box::new(move || now(&clock, start_ns)),
-        install: Box::new(move |pipeline| slot.install(pipeline)),
+        install: Box::new(move |pipeline| {
+            slot.install(pipeline);
+            replaced.iter().for_each(|replaced| replaced());
+        }),
         wait_installed: Box::new(move || {
             // Workers that are late take the program over later; controllers are answered all the same.
             let _ = installed.wait();

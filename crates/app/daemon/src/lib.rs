@@ -87,7 +87,7 @@ mod saved_state;
 mod start;
 mod worker;
 
-pub use control::{Confine, ControlPlane, Join, ServeOptions, serve};
+pub use control::{Confine, ControlPlane, Join, Replaced, ServeOptions, serve};
 pub use error::Error;
 pub use forebay_histogram::Histogram;
 pub use gates::{Gates, NumberedPort};

@@ -8,6 +8,7 @@ use forebay_pipeline::DigestMessage;
 use forebay_ports::Clock;
 use forebay_server::Options;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -50,6 +51,8 @@ fn those_of_a_program_that_was_replaced_are_lost() {
         link,
     } = Join::new().expect("the system gives descriptors");
     let (tell, told) = channel();
+    let replacements = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&replacements);
     let clock = Clock::start();
     let options = ServeOptions {
         server: Options {
@@ -67,11 +70,21 @@ fn those_of_a_program_that_was_replaced_are_lost() {
         learned: Some(Box::new(move |message: &DigestMessage| {
             tell.send(message.clone()).expect("the test listens");
         })),
+        replaced: Some(Box::new(move || _ = counted.fetch_add(1, Ordering::Relaxed))),
     };
     let control_plane = serve(options, link, start, &slot).expect("it need not listen");
     assert!(digests.send(replaced, seen(1)));
     assert!(digests.send(present, seen(2)));
     assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(seen(2)));
     assert_eq!((digests.take_refused(), digests.take_refused()), (1, 0));
+    assert_eq!(replacements.load(Ordering::Relaxed), 0);
+    let local = control_plane.server.local();
+    local.save(PROGRAM.as_bytes().to_vec()).expect("a correct program");
+    local.commit().expect("a program was saved");
+    assert_eq!(replacements.load(Ordering::Relaxed), 1);
+    assert!(digests.send(present, seen(3)));
+    assert!(digests.send(slot.present().number(), seen(4)));
+    assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(seen(4)));
+    assert_eq!(digests.take_refused(), 1);
     drop(control_plane);
 }

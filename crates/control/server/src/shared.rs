@@ -46,7 +46,7 @@ pub struct Environment {
     pub ports: Vec<PortInfo>,
     /// Enables or disables one of them.
     pub enable_port: Box<dyn Fn(u32, bool) + Send + Sync>,
-    /// Called with every digest, in addition to controllers of P4Runtime. It must not block.
+    /// Called with every digest of the program that runs, in addition to controllers of P4Runtime. It must not block.
     pub learned: Option<Learned>,
 }
 
@@ -411,10 +411,6 @@ impl Inputs {
                 1.. = self.digests.recv_many(&mut digests, INPUTS_MAX) => {}
                 else => return,
             }
-            if let Some(learned) = &shared.environment.learned {
-                shared.call(|device, _| digests.retain(|digest| self.is_present(device, digest)));
-                digests.iter().for_each(|(_, message)| learned(message));
-            }
             shared.call(|device, now| {
                 for (era, packet) in &packets {
                     match shared.eras.accepts(*era) {
@@ -423,6 +419,9 @@ impl Inputs {
                     }
                 }
                 digests.retain(|digest| self.is_present(device, digest));
+                if let Some(learned) = &shared.environment.learned {
+                    digests.iter().for_each(|(_, message)| learned(message));
+                }
                 digests.drain(..).for_each(|(_, message)| device.digest(message, now));
             });
             tokio::task::yield_now().await;
