@@ -7,7 +7,8 @@
 //! that is asked for, as of the same moment; what is written again then allows for them having come and gone. What an
 //! entry holds that a controller has changed (a number of a pool) is in it in any case.
 //!
-//! Behind a snapshot stands the time of packets at which it was made ([`clock`]), since programs keep times in registers.
+//! Behind a snapshot stands the time of packets at which it was made ([`clock`]), since programs keep times in
+//! registers.
 //!
 //! Not kept: how full meters are, and since when entries are idle. Both begin anew.
 

@@ -70,8 +70,8 @@ pub struct Calls {
 pub struct CallReport {
     /// The methods, the last of which stands for all that are unknown.
     pub methods: Vec<Calls>,
-    /// Messages that had no room on their way to a controller that does not read, and packets whose program was replaced
-    /// on their way.
+    /// Messages that had no room on their way to a controller that does not read, and packets whose program was
+    /// replaced on their way.
     pub messages_dropped: u64,
 }
 

@@ -160,8 +160,8 @@ impl Running {
         move || counts.report(shared.messages_dropped())
     }
 
-    /// Messages that had no room on their way to a controller that does not read, and packets whose program was replaced
-    /// on their way.
+    /// Messages that had no room on their way to a controller that does not read, and packets whose program was
+    /// replaced on their way.
     pub fn messages_dropped(&self) -> u64 {
         self.shared.messages_dropped()
     }

@@ -159,8 +159,8 @@ impl Notifications {
         full.iter().for_each(|buffer| self.publish(number, buffer));
     }
 
-    /// Forgets all samples, sent ones too, so that they are sent again when packets bring them. To be called when another
-    /// program is about to run: samples of both must not come into one buffer.
+    /// Forgets all samples, sent ones too, so that they are sent again when packets bring them. To be called when
+    /// another program is about to run: samples of both must not come into one buffer.
     pub fn reset(&self) {
         self.lists().values_mut().for_each(LearnList::reset);
         self.idle.store(0, Ordering::Relaxed);
