@@ -516,7 +516,7 @@ impl Device {
         if let Some(old) = self.running.replace(forwarding) {
             self.retire(old);
         }
-        self.digests = Digests::default();
+        self.digests.forget_all();
     }
 
     /// A program is not used by the device any more.

@@ -117,6 +117,12 @@ impl Digests {
         }
     }
 
+    /// Drops what was gathered and not yet acknowledged. Numbers of lists are not given again: an acknowledgement may
+    /// be under way.
+    pub(crate) fn forget_all(&mut self) {
+        self.kinds.clear();
+    }
+
     /// Drops what was gathered and not yet acknowledged of digests whose configuration was deleted, so that one that is
     /// inserted again, perhaps by the same batch, begins anew.
     pub(crate) fn forget_deleted(&mut self, updates: &[Update], results: &[Result<(), Error>]) {

@@ -1,10 +1,11 @@
 //! Packets, digests, idle entries and errors on streams (§16).
 
-use super::support::{PRIMARY, Switch, installed};
+use super::support::{PRIMARY, Switch, config, installed};
 use forebay_bits::Bits;
 use forebay_ir::DigestId;
 use forebay_p4runtime::{Code, Output, StreamId};
 use forebay_pipeline::{DigestMessage, IngressArguments, IngressPacket, NoTrace, Worker};
+use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_error::Details;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
@@ -231,6 +232,18 @@ fn a_digest_that_is_configured_anew_begins_anew() {
     let undone = [updates, vec![switch.update(Type::Insert, &config)]].concat();
     switch.batch(Atomicity::RollbackOnError, undone).unwrap_err();
     assert_eq!(learns(&mut switch), 0, "a batch that is undone forgets nothing");
+}
+
+#[test]
+fn numbers_of_lists_go_on_with_another_program() {
+    let mut switch = Switch::new();
+    let entry = digest("config { max_list_size: 1 ack_timeout_ns: 1000000000 }");
+    for number in [1, 2] {
+        switch.insert(&entry);
+        switch.device.digest(learnt(1, 1), switch.now);
+        assert_eq!(lists(&mut switch), [(number, vec![vec![1]])]);
+        switch.push(Action::VerifyAndCommit, Some(config())).unwrap();
+    }
 }
 
 #[test]
