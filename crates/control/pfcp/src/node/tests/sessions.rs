@@ -1,0 +1,124 @@
+//! Sessions and their rules.
+
+use super::*;
+
+#[test]
+fn a_session_gets_a_tunnel() {
+    let mut bench = Bench::associated();
+    let answer = bench.establish(|request| write_session(request, 1));
+    assert_eq!(answer.header.seid, Some(0x77));
+    let created = answer.elements().mandatory_group(kind::CREATED_PDR).expect("a PDR");
+    assert_eq!(created.mandatory::<u16>(kind::PDR_ID), Ok(1));
+    let tunnel: FTeid = created.mandatory(kind::F_TEID).expect("a tunnel");
+    let FTeid::Given { teid, addresses } = tunnel else {
+        panic!("a tunnel that is still to be chosen")
+    };
+    assert_eq!(addresses.any(), Some([192, 0, 2, 33].into()));
+    let session = bench.plane.sessions.values().next().expect("a session");
+    assert!(session.endpoints.contains_key(&crate::Endpoint::Tunnel(teid)));
+    assert!(session.endpoints.contains_key(&crate::Endpoint::Network));
+}
+
+#[test]
+fn refusals_name_what_is_wrong() {
+    let mut bench = Bench::new();
+    let answer = bench.establish(|request| write_session(request, 1));
+    assert_eq!(answer.cause(), Cause::NoAssociation as u8);
+    assert_eq!(answer.header.seid, Some(0x77));
+    bench.associate(false);
+    let answer = bench.establish(|request| write_far(request, 1, 2, None));
+    assert_eq!(answer.cause(), Cause::MandatoryIeMissing as u8);
+    assert_eq!(
+        answer.elements().mandatory::<u16>(kind::OFFENDING_IE),
+        Ok(kind::CREATE_PDR)
+    );
+    let answer = bench.establish(|request| {
+        write_pdr(request, 5, 1, None, 1);
+        write_far(request, 6, 2, None);
+    });
+    assert_eq!(answer.cause(), Cause::RuleFailure as u8);
+    let failed = answer.elements().find(kind::FAILED_RULE_ID).map(<[u8]>::to_vec);
+    assert_eq!(failed, Some(vec![0, 0, 5]), "PDR 5 names FAR 5");
+    let answer = bench.establish(|request| {
+        write_far(request, 6, 16, None);
+        write_pdr(request, 6, 1, None, 1);
+    });
+    assert_eq!(
+        answer.elements().mandatory::<u16>(kind::OFFENDING_IE),
+        Ok(kind::APPLY_ACTION)
+    );
+    let failed = answer.elements().find(kind::FAILED_RULE_ID).map(<[u8]>::to_vec);
+    assert_eq!(failed, Some(vec![1, 0, 0, 0, 6]));
+    bench.plane.refuses = true;
+    assert_eq!(
+        bench.establish(|request| write_session(request, 1)).cause(),
+        Cause::NoResources as u8
+    );
+    assert_eq!(bench.node.sessions().count(), 0);
+}
+
+#[test]
+fn a_modification_that_fails_leaves_everything() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let before = bench.node.session(seid).cloned();
+    let answer = bench.modify(seid, |request| {
+        update_far(request, 4, 0x2002, 0);
+        request.element(kind::REMOVE_PDR, |pdr| pdr.u16_element(kind::PDR_ID, 99));
+    });
+    assert_eq!(answer.cause(), Cause::RuleFailure as u8);
+    bench.plane.refuses = true;
+    assert_eq!(
+        bench.modify(seid, |request| update_far(request, 4, 0x2002, 0)).cause(),
+        Cause::NoResources as u8
+    );
+    assert_eq!(bench.node.session(seid).cloned(), before);
+    assert_eq!(bench.plane.sessions.get(&seid).cloned(), before);
+}
+
+#[test]
+fn numbers_and_tunnels_are_given_back() {
+    let mut bench = Bench::associated();
+    // More sessions than there are numbers: FARs and all else come round again.
+    for _ in 0..100 {
+        let seid = bench.session(1);
+        let answer = bench.ask(MessageType::SessionDeletionRequest, Some(seid), |_| {});
+        assert_eq!(answer.cause(), 1);
+        assert!(answer.elements().has(kind::USAGE_REPORT_DELETION));
+    }
+    for ue in 1..=3 {
+        bench.session(ue);
+    }
+    assert_eq!(
+        bench.establish(|request| write_session(request, 4)).cause(),
+        Cause::NoResources as u8
+    );
+}
+
+/// A request removes a rule that PDRs name: they go on without it, and its last usage is in the answer.
+#[test]
+fn rules_that_are_removed_are_left_out_of_pdrs() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let answer = bench.modify(seid, |request| {
+        request.element(kind::REMOVE_URR, |urr| urr.u32_element(kind::URR_ID, 1));
+        request.element(kind::REMOVE_QER, |qer| qer.u32_element(kind::QER_ID, 1));
+    });
+    assert_eq!(answer.cause(), 1);
+    assert_eq!(reports_of(&answer, kind::USAGE_REPORT_MODIFICATION), [(0, 0)]);
+    let session = bench.node.session(seid).expect("a session");
+    assert!(
+        session
+            .pdrs
+            .values()
+            .all(|pdr| pdr.urrs.is_empty() && pdr.qers.is_empty())
+    );
+    let answer = bench.modify(seid, |request| {
+        request.element(kind::REMOVE_FAR, |far| far.u32_element(kind::FAR_ID, 1));
+    });
+    assert_eq!(
+        answer.cause(),
+        Cause::RuleFailure as u8,
+        "a PDR without a FAR says nothing"
+    );
+}
