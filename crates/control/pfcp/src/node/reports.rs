@@ -183,7 +183,8 @@ impl Node {
     /// Repeats reports that were not acknowledged, to SMFs that are reachable.
     fn report_again(&mut self, now: Duration) {
         for seid in std::mem::take(&mut self.unreported) {
-            let Some(session) = self.sessions.get(&seid) else {
+            // Another request may have brought them meanwhile.
+            let Some(session) = self.sessions.get(&seid).filter(|session| !session.reports.is_empty()) else {
                 continue;
             };
             if !self.may_request() || !self.is_reachable(session) {

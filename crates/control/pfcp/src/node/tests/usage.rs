@@ -66,6 +66,32 @@ fn a_report_without_an_answer_is_sent_again_as_it_was() {
     assert!(bench.node.session(seid).expect("a session").reports.is_empty());
 }
 
+/// The first report is given up, and goes out once more beside the second; then the request with the second alone is
+/// given up.
+#[test]
+fn a_request_without_reports_is_never_sent() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.use_bytes(seid, 1500);
+    bench.pass(1);
+    bench.use_bytes(seid, 2600);
+    for _ in 0..8 {
+        bench.pass(1);
+    }
+    assert_eq!(bench.node.counters().unanswered, 1, "the first has been given up");
+    while bench.sent().is_some() {}
+    bench.node.report_usage(bench.now, &mut bench.plane);
+    let both = bench.sent().expect("both reports");
+    assert_eq!(reports_of(&both, kind::USAGE_REPORT), [(0, 1500), (1, 1100)]);
+    bench.pass(1);
+    assert_eq!(bench.node.counters().unanswered, 2, "so has the second");
+    bench.answer(&both, MessageType::SessionReportResponse, |answer| {
+        answer.cause(Cause::Accepted)
+    });
+    bench.node.report_usage(bench.now, &mut bench.plane);
+    assert!(bench.sent().is_none(), "there is nothing to report");
+}
+
 #[test]
 fn reports_without_an_answer_survive_a_restart() {
     let (bench, seid) = Bench::unanswered_report();
