@@ -36,15 +36,21 @@ impl Node {
 
     /// The data plane may have been restarted: counters that are lower than before are measured from what they are.
     pub fn counters_restarted(&mut self, plane: &mut dyn UserPlane) {
-        let urrs = self.sessions.values_mut().flat_map(|session| session.urrs.values_mut());
-        let mut urrs: Vec<&mut Urr> = urrs.collect();
+        let mut urrs: Vec<(u64, &mut Urr)> = Vec::new();
+        for session in self.sessions.values_mut() {
+            let seid = session.seid;
+            urrs.extend(session.urrs.values_mut().map(|urr| (seid, urr)));
+        }
         for chunk in urrs.chunks_mut(READ_MAX) {
-            let numbers: Vec<u32> = chunk.iter().map(|urr| urr.number).collect();
+            let numbers: Vec<u32> = chunk.iter().map(|(_, urr)| urr.number).collect();
             match plane.counters(&numbers) {
-                Ok(counters) => chunk
-                    .iter_mut()
-                    .zip(&counters)
-                    .for_each(|(urr, counters)| urr.counters_restarted(counters)),
+                Ok(counters) => {
+                    for ((seid, urr), counters) in chunk.iter_mut().zip(&counters) {
+                        if urr.counters_restarted(counters) {
+                            self.changed.insert(*seid);
+                        }
+                    }
+                }
                 Err(why) => return self.events.push_back(Event::PlaneFailed(why)),
             }
         }

@@ -177,13 +177,16 @@ impl Urr {
     }
 
     /// The counters may have begun again, at zero or with what a switch has saved of them: if they are lower than they
-    /// were, it is measured from what they are.
-    pub fn counters_restarted(&mut self, counters: &Usage) {
+    /// were, it is measured from what they are. Returns whether that is so.
+    pub fn counters_restarted(&mut self, counters: &Usage) -> bool {
+        let mut is_so = false;
         for base in [&mut self.measured.base, &mut self.measured.quota_base] {
             if counters.uplink_packets < base.uplink_packets || counters.downlink_packets < base.downlink_packets {
                 *base = *counters;
+                is_so = true;
             }
         }
+        is_so
     }
 
     /// Whether counters must be read to know what is due.

@@ -170,7 +170,12 @@ fn counters_that_begin_again_are_counted_from_what_they_are() {
     });
     // The switch has been restarted, with counters that it had saved before.
     bench.plane.usage.insert(number, uplink(2900));
+    bench.node.save_changes();
     bench.node.counters_restarted(&mut bench.plane);
+    let changes = bench.node.save_changes().expect("where measuring goes on");
+    let mut restarted = Node::new(settings());
+    restarted.restore(&changes, &[]).expect("what was saved");
+    assert_eq!(restarted.session(seid), bench.node.session(seid));
     bench.plane.usage.insert(number, uplink(4000));
     bench.node.report_usage(bench.now, &mut bench.plane);
     let request = bench.sent().expect("a report");
