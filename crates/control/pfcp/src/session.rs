@@ -1,7 +1,7 @@
 //! A session: its rules, and what requests do to them.
 
 use crate::rules::{Bar, Far, Network, Pdr, Qer, Urr};
-use crate::wire::{Cause, Elements, FSeid, FTeid, NodeId, OuterHeader, Refusal, RuleId, kind};
+use crate::wire::{Cause, Elements, FSeid, FTeid, NodeId, OuterHeader, Refusal, RuleId, UeAddress, kind};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -219,12 +219,15 @@ impl Session {
 
     /// Filters that spell out the UE's own address mean what `assigned` means (TS 29.212 §5.4.2).
     fn settle_filters(&mut self) -> Result<(), Refusal> {
+        let of_session: Vec<UeAddress> = self.pdrs.values().filter_map(|pdr| pdr.pdi.ue).collect();
         for pdr in self.pdrs.values_mut() {
-            let addresses = pdr.pdi.ue.map(|ue| ue.addresses).unwrap_or_default();
+            let ues = pdr.pdi.ue.map_or(of_session.clone(), |ue| vec![ue]);
             let own = |network: &Network| {
-                let v4 = addresses.v4.map(IpAddr::V4);
-                let v6 = addresses.v6.map(IpAddr::V6);
-                v4.into_iter().chain(v6).any(|address| network.has(address))
+                ues.iter().any(|ue| {
+                    let v4 = ue.addresses.v4.map(IpAddr::V4);
+                    let v6 = ue.addresses.v6.map(IpAddr::V6);
+                    v4.into_iter().chain(v6).any(|address| network.has(address))
+                })
             };
             for filter in &mut pdr.pdi.filters {
                 if let Some(local) = filter.local.take()
@@ -240,7 +243,14 @@ impl Session {
 
     /// Everything that PDRs name is there.
     fn check(&self) -> Result<(), Refusal> {
+        let has_no_tunnel = |pdr: &Pdr| pdr.pdi.tunnel.is_none();
+        // Packets find the session first, by any of its PDRs, and then a PDR of it (§5.2.1).
+        let has_ue = self.pdrs.values().any(|pdr| has_no_tunnel(pdr) && pdr.pdi.ue.is_some());
         for pdr in self.pdrs.values() {
+            if has_no_tunnel(pdr) && !has_ue {
+                let refusal = Refusal::new(Cause::ConditionalIeMissing, "neither a tunnel nor a UE is named");
+                return Err(refusal.with_element(kind::UE_IP_ADDRESS).with_rule(RuleId::Pdr(pdr.id)));
+            }
             let missing = |what: &str, id: u32| {
                 let why = format!("PDR {} names {what} {id}, which does not exist", pdr.id);
                 Err(Refusal::of_rule(RuleId::Pdr(pdr.id), why))

@@ -37,7 +37,7 @@ pub struct Pdi {
     pub source: Interface,
     /// The tunnel in which they come.
     pub tunnel: Option<FTeid>,
-    /// The UE that sends or receives them.
+    /// The UE that sends or receives them. For packets without a tunnel it may be named by other PDRs of the session.
     pub ue: Option<UeAddress>,
     /// Filters, one of which finds them; all packets if there is none.
     pub filters: Vec<Filter>,
@@ -180,10 +180,6 @@ impl Pdi {
                 "packets of the access side come in a tunnel",
             );
             return Err(refusal.with_element(kind::F_TEID));
-        }
-        if self.tunnel.is_none() && self.ue.is_none() {
-            let refusal = Refusal::new(Cause::ConditionalIeMissing, "neither a tunnel nor a UE is named");
-            return Err(refusal.with_element(kind::UE_IP_ADDRESS));
         }
         Ok(())
     }

@@ -122,3 +122,49 @@ fn rules_that_are_removed_are_left_out_of_pdrs() {
         "a PDR without a FAR says nothing"
     );
 }
+
+/// A PDR of a QoS flow as some SMFs write it: without the address of the UE.
+fn write_flow_pdr(request: &mut Writer, (id, source): (u16, u8), tunnel: Option<FTeid>, filter: &[u8]) {
+    request.element(kind::CREATE_PDR, |pdr| {
+        pdr.u16_element(kind::PDR_ID, id);
+        pdr.u32_element(kind::PRECEDENCE, 10);
+        pdr.element(kind::PDI, |pdi| {
+            pdi.u8_element(kind::SOURCE_INTERFACE, source);
+            if let Some(tunnel) = tunnel {
+                pdi.element(kind::F_TEID, |value| tunnel.write(value));
+            }
+            pdi.element(kind::SDF_FILTER, |value| value.bytes(filter));
+        });
+        pdr.u32_element(kind::FAR_ID, 1);
+    });
+}
+
+/// An SDF filter with a description.
+fn described(text: &str) -> Vec<u8> {
+    let mut filter = vec![1, 0];
+    filter.extend((text.len() as u16).to_be_bytes());
+    filter.extend(text.as_bytes());
+    filter
+}
+
+#[test]
+fn a_downlink_pdr_without_an_address_has_that_of_the_session() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let to_ue = described("permit out 17 from 198.51.100.7 5000 to 10.45.0.1 6000");
+    let answer = bench.modify(seid, |request| write_flow_pdr(request, (3, 1), None, &to_ue));
+    assert_eq!(answer.cause(), 1);
+    let session = bench.node.session(seid).expect("a session");
+    let order = session.pdrs_of(crate::Endpoint::Network);
+    let order: Vec<u16> = order.iter().map(|pdr| pdr.id).collect();
+    assert_eq!(order, [3, 2]);
+    let mut restarted = Node::new(settings());
+    restarted.restore(&bench.node.save(), &[]).expect("what was saved");
+    assert_eq!(restarted.session(seid), Some(session));
+    let answer = bench.establish(|request| {
+        let to_any = described("permit out ip from any to assigned");
+        write_flow_pdr(request, (1, 1), None, &to_any);
+        write_far(request, 1, 2, None);
+    });
+    assert_eq!(answer.cause(), Cause::ConditionalIeMissing as u8);
+}
