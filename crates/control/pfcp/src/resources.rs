@@ -1,7 +1,7 @@
 //! What sessions share: numbers of rules, TEIDs, addresses of UEs.
 
 use crate::numbers::Numbers;
-use crate::rules::Pdr;
+use crate::rules::{Interface, Pdr};
 use crate::session::{Endpoint, Session};
 use crate::wire::{Addresses, Cause, FTeid, Refusal, RuleId, UeAddress, kind};
 use std::collections::HashMap;
@@ -107,14 +107,26 @@ impl Resources {
         Ok(())
     }
 
-    /// Tunnels for PDRs that leave the choice to the UPF; one for those with the same number.
+    /// Tunnels for PDRs that leave the choice to the UPF; one for those with the same number, also when they come in
+    /// later requests. Some peers number their tunnels anew in each request: those of another interface stay apart.
     fn choose_tunnels(&mut self, session: &mut Session) -> Result<(), Refusal> {
         let mut chosen: HashMap<u8, FTeid> = HashMap::new();
+        let given: Vec<(u8, Interface, FTeid)> = session
+            .pdrs
+            .values()
+            .filter_map(|pdr| match pdr.pdi.tunnel? {
+                FTeid::Choose { .. } => None,
+                tunnel => Some((pdr.pdi.choose_id?, pdr.pdi.source, tunnel)),
+            })
+            .collect();
         for pdr in session.pdrs.values_mut() {
             let Some(FTeid::Choose { v4, v6, id }) = pdr.pdi.tunnel else {
                 continue;
             };
-            let known = id.and_then(|id| chosen.get(&id).copied());
+            let source = pdr.pdi.source;
+            let is_same = |one: &&(u8, Interface, FTeid)| Some(one.0) == id && one.1 == source;
+            let earlier = given.iter().find(is_same).map(|one| one.2);
+            let known = earlier.or_else(|| chosen.get(&id?).copied());
             let tunnel = match known {
                 Some(tunnel) => tunnel,
                 None => self

@@ -37,6 +37,8 @@ pub struct Pdi {
     pub source: Interface,
     /// The tunnel in which they come.
     pub tunnel: Option<FTeid>,
+    /// PDRs of the session with the same number get the same tunnel (CHOOSE ID).
+    pub choose_id: Option<u8>,
     /// The UE that sends or receives them. For packets without a tunnel it may be named by other PDRs of the session.
     pub ue: Option<UeAddress>,
     /// Filters, one of which finds them; all packets if there is none.
@@ -152,9 +154,14 @@ impl Pdi {
             let refusal = Refusal::new(Cause::UnknownApplication, "there are no applications");
             return Err(refusal.with_element(kind::APPLICATION_ID));
         }
+        let tunnel: Option<FTeid> = elements.optional(kind::F_TEID)?;
         let pdi = Pdi {
             source: elements.mandatory(kind::SOURCE_INTERFACE)?,
-            tunnel: elements.optional(kind::F_TEID)?,
+            tunnel,
+            choose_id: match tunnel {
+                Some(FTeid::Choose { id, .. }) => id,
+                _ => elements.optional(kind::SAVED_CHOOSE_ID)?,
+            },
             ue: elements.optional(kind::UE_IP_ADDRESS)?,
             filters: elements.every(kind::SDF_FILTER)?,
             qfis: elements
@@ -188,6 +195,9 @@ impl Pdi {
         writer.u8_element(kind::SOURCE_INTERFACE, self.source as u8);
         if let Some(tunnel) = self.tunnel {
             writer.element(kind::F_TEID, |value| tunnel.write(value));
+        }
+        if let Some(id) = self.choose_id {
+            writer.u8_element(kind::SAVED_CHOOSE_ID, id);
         }
         if let Some(ue) = self.ue {
             writer.element(kind::UE_IP_ADDRESS, |value| ue.write(value));

@@ -86,3 +86,6 @@ pub const USER_PLANE_PATH_RECOVERY_REPORT: u16 = 187;
 
 /// Types from this one on belong to vendors: an enterprise number comes first in the value (§8.1.1).
 pub const VENDORS: u16 = 0x8000;
+
+/// The CHOOSE ID of a tunnel that has been chosen: only in what this UPF saves.
+pub const SAVED_CHOOSE_ID: u16 = 0xffff;

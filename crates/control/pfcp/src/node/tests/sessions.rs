@@ -168,3 +168,30 @@ fn a_downlink_pdr_without_an_address_has_that_of_the_session() {
     });
     assert_eq!(answer.cause(), Cause::ConditionalIeMissing as u8);
 }
+
+/// The PDR of another QoS flow comes later: its packets come in the tunnel that the gNB knows.
+#[test]
+fn pdrs_with_the_same_choose_id_have_the_same_tunnel_in_later_requests() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let saved = bench.node.save();
+    bench.node = Node::new(settings());
+    bench.node.restore(&saved, &[]).expect("what was saved");
+    let choose = |id| {
+        Some(FTeid::Choose {
+            v4: true,
+            v6: true,
+            id: Some(id),
+        })
+    };
+    let filter = described("permit out ip from any to assigned");
+    let mut created = |pdr: (u16, u8), id: u8| {
+        let answer = bench.modify(seid, |request| write_flow_pdr(request, pdr, choose(id), &filter));
+        let created = answer.elements().mandatory_group(kind::CREATED_PDR).expect("a PDR");
+        Some(created.mandatory::<FTeid>(kind::F_TEID).expect("a tunnel"))
+    };
+    let (same, other, of_core) = (created((3, 0), 1), created((4, 0), 2), created((5, 1), 1));
+    let known = bench.node.session(seid).expect("a session").pdrs[&1].pdi.tunnel;
+    assert_eq!(same, known);
+    assert!(other != known && of_core != known && of_core != other);
+}
