@@ -28,8 +28,14 @@ impl RuleSet {
             let refusal = Refusal::new(Cause::NoResources, "the filters of the PDR have too many ranges");
             return Err(refusal.with_rule(RuleId::Pdr(pdr.id)));
         }
+        // Numbers of filters mean something in their session alone.
+        let filters = pdr.pdi.filters.iter();
+        let filters = filters.map(|filter| Filter {
+            id: None,
+            ..filter.clone()
+        });
         self.applications
-            .push((pdr.id, pdr.pdi.filters.clone(), pdr.pdi.qfis.clone()));
+            .push((pdr.id, filters.collect(), pdr.pdi.qfis.clone()));
         Ok(())
     }
 

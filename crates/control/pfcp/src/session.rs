@@ -1,6 +1,6 @@
 //! A session: its rules, and what requests do to them.
 
-use crate::rules::{Bar, Far, Network, Pdr, Qer, Urr};
+use crate::rules::{Bar, Far, Filter, Network, Pdr, Qer, Urr};
 use crate::wire::{Cause, Elements, FSeid, FTeid, NodeId, OuterHeader, Refusal, RuleId, UeAddress, kind};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -92,6 +92,7 @@ impl Session {
         self.create(elements, now)?;
         self.leave_out_removed(&present);
         let asked = self.update(elements)?;
+        self.find_filters()?;
         self.settle_filters()?;
         self.check()?;
         Ok(asked)
@@ -213,6 +214,24 @@ impl Session {
                 return Err(unknown(RuleId::Urr(id)));
             }
             asked.queried.push(id);
+        }
+        Ok(())
+    }
+
+    /// Filters that PDRs name by the number that they have in another one, usually that of the other direction.
+    fn find_filters(&mut self) -> Result<(), Refusal> {
+        let filters = self.pdrs.values().flat_map(|pdr| &pdr.pdi.filters);
+        let known: BTreeMap<u32, Filter> = filters
+            .filter_map(|filter| Some((filter.id?, filter.clone())))
+            .collect();
+        for pdr in self.pdrs.values_mut() {
+            for id in std::mem::take(&mut pdr.pdi.known_filters) {
+                let filter = known.get(&id).ok_or_else(|| {
+                    let why = format!("no PDR of the session describes SDF filter {id}");
+                    Refusal::of_rule(RuleId::Pdr(pdr.id), why).with_element(kind::SDF_FILTER)
+                })?;
+                pdr.pdi.filters.push(filter.clone());
+            }
         }
         Ok(())
     }

@@ -57,28 +57,53 @@ pub struct Filter {
     pub local: Option<Network>,
     /// Ports of the UE, in the same way.
     pub local_ports: Vec<(u16, u16)>,
+    /// The number by which other PDRs of the session may have the same filter.
+    pub id: Option<u32>,
 }
 
 /// Ranges of a list of ports.
 const RANGES_MAX: usize = 16;
 
-impl Value for Filter {
-    fn read(reader: &mut Reader<'_>) -> Result<Filter, Fault> {
+/// What an SDF Filter says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SdfFilter {
+    /// A filter.
+    Described(Filter),
+    /// The number of one that another PDR of the session describes (§5.2.1A.2A).
+    Known(u32),
+}
+
+/// Bits of an SDF Filter.
+const HAS_DESCRIPTION: u8 = 1;
+const IS_BIDIRECTIONAL: u8 = 16;
+
+impl Value for SdfFilter {
+    fn read(reader: &mut Reader<'_>) -> Result<SdfFilter, Fault> {
         let flags = reader.u8()?;
         reader.u8()?;
-        // ToS, SPI and flow label are not looked at by the user plane; a filter that is known by a number only has no
-        // rule.
-        if flags & 1 == 0 || flags & 0b1110 != 0 {
+        // ToS, SPI and flow label are not looked at by the user plane.
+        if flags & 0b1110 != 0 {
             return Err(Fault::Wrong);
         }
-        let length = usize::from(reader.u16()?);
-        // pfcpsim sends an empty description for every packet.
-        if length == 0 {
-            return Ok(Filter::default());
+        let has = |bit: u8| flags & bit != 0;
+        let filter = has(HAS_DESCRIPTION).then(|| description(reader)).transpose()?;
+        let id = has(IS_BIDIRECTIONAL).then(|| reader.u32()).transpose()?;
+        match (filter, id) {
+            (Some(filter), id) => Ok(SdfFilter::Described(Filter { id, ..filter })),
+            (None, Some(id)) => Ok(SdfFilter::Known(id)),
+            (None, None) => Err(Fault::Wrong),
         }
-        let text = std::str::from_utf8(reader.bytes(length)?).map_err(|_| Fault::Wrong)?;
-        Filter::parse(text).ok_or(Fault::Wrong)
     }
+}
+
+fn description(reader: &mut Reader<'_>) -> Result<Filter, Fault> {
+    let length = usize::from(reader.u16()?);
+    // pfcpsim sends an empty description for every packet.
+    if length == 0 {
+        return Ok(Filter::default());
+    }
+    let text = std::str::from_utf8(reader.bytes(length)?).map_err(|_| Fault::Wrong)?;
+    Filter::parse(text).ok_or(Fault::Wrong)
 }
 
 impl Filter {
@@ -114,16 +139,20 @@ impl Filter {
             remote_ports,
             local,
             local_ports,
+            id: None,
         })
     }
 
     /// Writes it as the value of an SDF Filter.
     pub fn write(&self, writer: &mut Writer) {
         let text = self.to_string();
-        writer.u8(1);
+        writer.u8(HAS_DESCRIPTION | self.id.map_or(0, |_| IS_BIDIRECTIONAL));
         writer.u8(0);
         writer.u16(text.len() as u16);
         writer.bytes(text.as_bytes());
+        if let Some(id) = self.id {
+            writer.u32(id);
+        }
     }
 }
 

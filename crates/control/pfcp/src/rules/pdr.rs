@@ -1,7 +1,7 @@
 //! Packet detection rules.
 
-use super::Filter;
 use super::QFI_BITS;
+use super::filter::{Filter, SdfFilter};
 use crate::wire::{Cause, Elements, FTeid, Fault, Reader, Refusal, RuleId, UeAddress, Value, Writer, kind};
 
 /// Where packets come from or go to (§8.2.2, §8.2.24).
@@ -43,6 +43,8 @@ pub struct Pdi {
     pub ue: Option<UeAddress>,
     /// Filters, one of which finds them; all packets if there is none.
     pub filters: Vec<Filter>,
+    /// Numbers of filters that other PDRs of the session have. None once these have been found.
+    pub known_filters: Vec<u32>,
     /// QoS flows in which they come; all if there is none.
     pub qfis: Vec<u8>,
 }
@@ -155,6 +157,13 @@ impl Pdi {
             return Err(refusal.with_element(kind::APPLICATION_ID));
         }
         let tunnel: Option<FTeid> = elements.optional(kind::F_TEID)?;
+        let (mut filters, mut known_filters) = (Vec::new(), Vec::new());
+        for filter in elements.every::<SdfFilter>(kind::SDF_FILTER)? {
+            match filter {
+                SdfFilter::Described(filter) => filters.push(filter),
+                SdfFilter::Known(id) => known_filters.push(id),
+            }
+        }
         let pdi = Pdi {
             source: elements.mandatory(kind::SOURCE_INTERFACE)?,
             tunnel,
@@ -163,7 +172,8 @@ impl Pdi {
                 _ => elements.optional(kind::SAVED_CHOOSE_ID)?,
             },
             ue: elements.optional(kind::UE_IP_ADDRESS)?,
-            filters: elements.every(kind::SDF_FILTER)?,
+            filters,
+            known_filters,
             qfis: elements
                 .every(kind::QFI)?
                 .into_iter()
@@ -175,7 +185,7 @@ impl Pdi {
     }
 
     fn check(&self) -> Result<(), Refusal> {
-        if self.filters.len() > FILTERS_MAX || self.qfis.len() > FILTERS_MAX {
+        if self.filters.len() + self.known_filters.len() > FILTERS_MAX || self.qfis.len() > FILTERS_MAX {
             return Err(Refusal::new(
                 Cause::NoResources,
                 format!("a PDR has at most {FILTERS_MAX} filters"),

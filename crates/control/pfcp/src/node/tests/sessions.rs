@@ -195,3 +195,36 @@ fn pdrs_with_the_same_choose_id_have_the_same_tunnel_in_later_requests() {
     assert_eq!(same, known);
     assert!(other != known && of_core != known && of_core != other);
 }
+
+#[test]
+fn a_filter_for_both_directions_is_described_once() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let number = 7u32.to_be_bytes();
+    let mut whole = described("permit out 17 from 198.51.100.7 5000 to 10.45.0.1 6000");
+    whole[0] |= 16;
+    whole.extend(number);
+    let by_number = [&[16u8, 0][..], &number].concat();
+    let tunnel = Some(FTeid::Choose {
+        v4: true,
+        v6: false,
+        id: Some(1),
+    });
+    let answer = bench.modify(seid, |request| {
+        write_flow_pdr(request, (3, 0), tunnel, &by_number);
+        write_flow_pdr(request, (4, 1), None, &whole);
+    });
+    assert_eq!(answer.cause(), 1);
+    let saved = bench.node.save();
+    bench.node = Node::new(settings());
+    bench.node.restore(&saved, &[]).expect("what was saved");
+    let answer = bench.modify(seid, |request| write_flow_pdr(request, (5, 0), tunnel, &by_number));
+    assert_eq!(answer.cause(), 1);
+    let pdrs = &bench.node.session(seid).expect("a session").pdrs;
+    let filters = &pdrs[&4].pdi.filters;
+    assert_eq!(filters[0].local_ports, [(6000, 6000)]);
+    assert!([3u16, 5].iter().all(|id| pdrs[id].pdi.filters == *filters));
+    let unknown = [16u8, 0, 0, 0, 0, 8];
+    let answer = bench.modify(seid, |request| write_flow_pdr(request, (6, 0), tunnel, &unknown));
+    assert_eq!(answer.cause(), Cause::RuleFailure as u8);
+}
