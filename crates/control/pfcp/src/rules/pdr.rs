@@ -82,10 +82,12 @@ impl Pdr {
     }
 
     fn read(id: u16, elements: Elements<'_>) -> Result<Pdr, Refusal> {
+        let pdi = Pdi::read(elements.mandatory_group(kind::PDI)?)?;
+        pdi.check()?;
         let mut pdr = Pdr {
             id,
             precedence: elements.mandatory(kind::PRECEDENCE)?,
-            pdi: Pdi::read(elements.mandatory_group(kind::PDI)?)?,
+            pdi,
             removal: None,
             far: None,
             urrs: Vec::new(),
@@ -107,7 +109,10 @@ impl Pdr {
     fn replace(&mut self, elements: Elements<'_>) -> Result<(), Refusal> {
         self.precedence = elements.optional(kind::PRECEDENCE)?.unwrap_or(self.precedence);
         if let Some(pdi) = elements.group(kind::PDI)? {
-            self.pdi = Pdi::read(pdi)?;
+            let mut pdi = Pdi::read(pdi)?;
+            pdi.complete(&self.pdi);
+            pdi.check()?;
+            self.pdi = pdi;
         }
         self.apply(elements)
     }
@@ -164,7 +169,7 @@ impl Pdi {
                 SdfFilter::Known(id) => known_filters.push(id),
             }
         }
-        let pdi = Pdi {
+        Ok(Pdi {
             source: elements.mandatory(kind::SOURCE_INTERFACE)?,
             tunnel,
             choose_id: match tunnel {
@@ -179,9 +184,20 @@ impl Pdi {
                 .into_iter()
                 .map(|qfi: u8| qfi & QFI_BITS)
                 .collect(),
-        };
-        pdi.check()?;
-        Ok(pdi)
+        })
+    }
+
+    /// Some SMFs write other filters alone: what finds the packets of the session is as it was then.
+    fn complete(&mut self, before: &Pdi) {
+        let is_part = self.tunnel.is_none() && self.ue.is_none() && self.source == before.source;
+        if is_part {
+            self.tunnel = before.tunnel;
+            self.choose_id = before.choose_id;
+            self.ue = before.ue;
+        }
+        if is_part && self.qfis.is_empty() {
+            self.qfis.clone_from(&before.qfis);
+        }
     }
 
     fn check(&self) -> Result<(), Refusal> {

@@ -228,3 +228,28 @@ fn a_filter_for_both_directions_is_described_once() {
     let answer = bench.modify(seid, |request| write_flow_pdr(request, (6, 0), tunnel, &unknown));
     assert_eq!(answer.cause(), Cause::RuleFailure as u8);
 }
+
+/// Some SMFs write no more than source interface and filters of a PDR whose filters change.
+#[test]
+fn a_pdr_that_gets_other_filters_keeps_tunnel_and_address() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    let before = bench.node.session(seid).expect("a session").pdrs.clone();
+    let filter = described("permit out 17 from any to assigned");
+    let answer = bench.modify(seid, |request| {
+        for (id, source) in [(1, 0), (2, 1)] {
+            request.element(kind::UPDATE_PDR, |pdr| {
+                pdr.u16_element(kind::PDR_ID, id);
+                pdr.element(kind::PDI, |pdi| {
+                    pdi.u8_element(kind::SOURCE_INTERFACE, source);
+                    pdi.element(kind::SDF_FILTER, |value| value.bytes(&filter));
+                });
+            });
+        }
+    });
+    assert_eq!(answer.cause(), 1);
+    for (id, pdr) in &bench.node.session(seid).expect("a session").pdrs {
+        assert_eq!(pdr.pdi.filters.len(), 1);
+        assert_eq!((pdr.pdi.tunnel, pdr.pdi.ue), (before[id].pdi.tunnel, before[id].pdi.ue));
+    }
+}
