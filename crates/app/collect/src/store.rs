@@ -78,7 +78,7 @@ struct Batch {
 }
 
 /// A file that is being written: its reports, and what became of it.
-type Writing = JoinHandle<(Batch, Result<(), StoreError>)>;
+type Writing = JoinHandle<(Batch, Result<Option<StoreError>, StoreError>)>;
 
 /// A folder that reports are written to, by a thread of its own: receiving does not wait for a disk.
 pub struct Store {
@@ -199,10 +199,10 @@ impl Store {
             (Batch::default(), Err(panicked))
         });
         match written {
-            Ok(()) => {
+            Ok(problem) => {
                 self.counts.files += 1;
                 self.counts.reports += batch.rows.reports();
-                self.counts.problem = None;
+                self.counts.problem = problem.map(|problem| problem.to_string());
                 self.make_room();
             }
             Err(error) => {

@@ -107,8 +107,14 @@ impl Files {
         Ok(paths)
     }
 
-    /// Writes rows, the first of which came at a time, to a new file.
-    pub(super) fn write(&self, rows: &Rows, began_ns: u64, sequences: &Sequences) -> Result<(), StoreError> {
+    /// Writes rows, the first of which came at a time, to a new file. It is complete, too, if a problem is returned:
+    /// then a power failure may take its name away.
+    pub(super) fn write(
+        &self,
+        rows: &Rows,
+        began_ns: u64,
+        sequences: &Sequences,
+    ) -> Result<Option<StoreError>, StoreError> {
         let name = format!("{PREFIX}{}", file_time(began_ns));
         let part = self.folder.join(format!("{name}.{PART}"));
         let written = write_file(&part, rows, sequences).and_then(|()| self.complete(&part, &name));
@@ -116,7 +122,9 @@ impl Files {
             // It would only take room.
             let _ = fs::remove_file(&part);
         }
-        written.map_err(at(&part))
+        written.map_err(at(&part))?;
+        let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
+        Ok(synced.err().map(at(&self.folder)))
     }
 
     /// Gives a file that is on the disk its name. A file of the same time gets a number, with which it sorts after the
@@ -129,7 +137,6 @@ impl Files {
             number += 1;
         }
         fs::rename(part, path)?;
-        File::open(&self.folder)?.sync_all()?;
         Ok(())
     }
 
