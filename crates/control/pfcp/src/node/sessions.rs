@@ -160,10 +160,10 @@ impl Node {
         reports
     }
 
-    /// The session ends; its last usage is in the answer.
+    /// The session ends; its last usage is in the answer. It ends also while the data plane is away: no SMF asks again.
     pub(super) fn delete(&mut self, request: &Request<'_>, plane: &mut dyn UserPlane) -> Result<Vec<u8>, Refusal> {
         let mut session = self.session_of(request)?.clone();
-        plane.change(Some(&session), None)?;
+        self.end_in_plane(&session, plane);
         let urrs: Vec<Urr> = session.urrs.values().cloned().collect();
         let counters = match urrs.is_empty() {
             true => Vec::new(),
@@ -200,11 +200,16 @@ impl Node {
         let Some(session) = self.sessions.get(&seid).cloned() else {
             return;
         };
-        if let Err(refusal) = plane.change(Some(&session), None) {
-            self.events.push_back(Event::PlaneFailed(refusal.to_string()));
-            plane.drop_buffered(&session);
-        }
+        self.end_in_plane(&session, plane);
         self.forget(&session);
+    }
+
+    /// If that fails, the data plane is compared with the sessions that there are when it is back.
+    fn end_in_plane(&mut self, session: &Session, plane: &mut dyn UserPlane) {
+        if let Err(refusal) = plane.change(Some(session), None) {
+            self.events.push_back(Event::PlaneFailed(refusal.to_string()));
+            plane.drop_buffered(session);
+        }
     }
 
     /// All sessions of a node end.

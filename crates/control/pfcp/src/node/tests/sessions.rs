@@ -253,3 +253,16 @@ fn a_pdr_that_gets_other_filters_keeps_tunnel_and_address() {
         assert_eq!((pdr.pdi.tunnel, pdr.pdi.ue), (before[id].pdi.tunnel, before[id].pdi.ue));
     }
 }
+
+#[test]
+fn a_session_is_deleted_also_while_the_switch_is_away() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.plane.refuses = true;
+    bench.plane.is_unreadable = true;
+    let answer = bench.ask(MessageType::SessionDeletionRequest, Some(seid), |_| {});
+    assert_eq!(answer.cause(), 1);
+    assert_eq!(bench.plane.dropped, [seid]);
+    bench.plane = FakePlane::default();
+    bench.session(1);
+}
