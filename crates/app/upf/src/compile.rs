@@ -208,8 +208,8 @@ fn termination(entries: &mut Entries, session: &Session, pdr: &Pdr) -> Result<Ac
     }
     let twin = if is_from_core(pdr) { TWIN } else { 0 };
     let mut qers: Vec<&Qer> = pdr.qers.iter().filter_map(|id| session.qers.get(id)).collect();
-    // The first is that of the flow, which marks packets.
-    qers.sort_by_key(|qer| qer.qfi.is_none());
+    // The first is that of the flow, which marks packets. No flow has the number 0.
+    qers.sort_by_key(|qer| qer.qfi.unwrap_or(0) == 0);
     for qer in &qers {
         add_qer(entries, qer, twin);
     }

@@ -195,6 +195,28 @@ fn a_session_both_ways() {
     assert_eq!(entries.len(), 8);
 }
 
+/// Some SMFs write the QFI 0 into the QER of the session.
+#[test]
+fn a_qer_with_the_qfi_0_is_that_of_the_session() {
+    let session = session(|writer| {
+        pdr(writer, 1, 200, 0, Some(0x1001), None);
+        other_rules(writer, None, 0);
+        writer.element(kind::CREATE_QER, |qer| {
+            qer.u32_element(kind::QER_ID, 2);
+            qer.u8_element(kind::GATE_STATUS, 0);
+            qer.u8_element(kind::QFI, 0);
+        });
+        writer.element(kind::UPDATE_PDR, |pdr| {
+            pdr.u16_element(kind::PDR_ID, 1);
+            pdr.u32_element(kind::QER_ID, 2);
+            pdr.u32_element(kind::QER_ID, 1);
+        });
+    });
+    let entries = compiled(&session, &mut RuleSets::default());
+    let forward = Action::new("forward", [10, 10, 20, 10, 0]);
+    assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
+}
+
 #[test]
 fn filters_are_shared_and_a_rule_for_everything_ends_the_order() {
     let make = || {
