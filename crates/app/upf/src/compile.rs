@@ -87,6 +87,8 @@ impl Compiler<'_> {
             return Ok(Action::new("drop_packet", []));
         }
         match far.tunnel {
+            // No way leads to the radio network without a tunnel, and the router would send the packets back.
+            None if far.destination == Some(Interface::Access) => Ok(Action::new("drop_packet", [])),
             None => Ok(Action::new("to_core", [])),
             Some(tunnel) => self.to_tunnel(far, &tunnel),
         }

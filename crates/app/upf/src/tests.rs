@@ -195,6 +195,23 @@ fn a_session_both_ways() {
     assert_eq!(entries.len(), 8);
 }
 
+#[test]
+fn packets_to_the_access_side_without_a_tunnel_are_dropped() {
+    let session = session(|writer| {
+        pdr(writer, 2, 200, 1, None, None);
+        other_rules(writer, None, 0);
+        writer.element(kind::UPDATE_FAR, |far| {
+            far.u32_element(kind::FAR_ID, 1);
+            far.element(kind::UPDATE_FORWARDING_PARAMETERS, |parameters| {
+                parameters.u8_element(kind::DESTINATION_INTERFACE, 0);
+            });
+        });
+    });
+    let entries = compiled(&session, &mut RuleSets::default());
+    let dropped = Action::new("drop_packet", []);
+    assert_eq!(action(&entries, Table::Fars, &[10]), Some(&dropped));
+}
+
 /// Some SMFs write the QFI 0 into the QER of the session.
 #[test]
 fn a_qer_with_the_qfi_0_is_that_of_the_session() {
