@@ -310,14 +310,16 @@ class Upf:
             fy.P4CounterEntry("uplink_usage", index=index),
             fy.P4CounterEntry("downlink_usage", index=index),
             fy.P4RegisterEntry("uplink_bytes", index=index),
+            fy.P4RegisterEntry("downlink_padding", index=index),
         ]
-        uplink, downlink, volume = [one async for one in self.switch.read(wanted)]
+        uplink, downlink, volume, padding = [one async for one in self.switch.read(wanted)]
+        padding_bytes = padding.data if isinstance(padding.data, int) else int(padding.data or 0)
         return {
             "session": number,
             "uplink_packets": uplink.packet_count,
             "uplink_bytes": volume.data if isinstance(volume.data, int) else int(volume.data or 0),
             "downlink_packets": downlink.packet_count,
-            "downlink_bytes": downlink.byte_count - 14 * downlink.packet_count,
+            "downlink_bytes": downlink.byte_count - 14 * downlink.packet_count - padding_bytes,
         }
 
 

@@ -183,6 +183,10 @@ def sessions():
             f"check_counter downlink_usage({urr}) bytes == {total + 14 * len(USER)}",
             f"register_read uplink_bytes {urr}",
         )
+    test.say("A frame with 6 bytes of padding, which are noted beside the counter.")
+    short = IP(src=SERVER, dst=UE, ttl=64) / TCP(sport=443, dport=4000)
+    test.through(N6, bytes(ON_N6 / short) + bytes(6), N3, bytes(downlink(hop_further(short))) + bytes(6))
+    test.run("register_read downlink_padding 1", "register_read downlink_padding 2")
     return test
 
 

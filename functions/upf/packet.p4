@@ -139,6 +139,8 @@ struct metadata_t {
     bit<16> mtu;
     bit<32> next_hop;
     bit<16> ip_bytes;
+    // Bytes of a downlink frame that are not of its packet, nor of Ethernet's header.
+    bit<16> padding;
 }
 
 parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,

@@ -194,10 +194,12 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
     meter(QERS, MeterType.bytes) downlink_rates;
 
     // Usage of URRs by the packets that are let through. Counters have the length of frames as they come: 14 bytes more than the
-    // packet for downlink, those of the tunnel too for uplink. Therefore registers have the bytes of uplink packets without tunnel.
+    // packet for downlink, those of the tunnel too for uplink. Therefore registers have the bytes of uplink packets without tunnel,
+    // and those by which downlink frames are longer than that.
     counter(URRS, CounterType.packets_and_bytes) uplink_usage;
     register<bit<48>>(URRS) uplink_bytes;
     counter(URRS, CounterType.packets_and_bytes) downlink_usage;
+    register<bit<48>>(URRS) downlink_padding;
 
     apply {
         drop = DROP_NONE;
@@ -247,6 +249,13 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
                 }
             } else {
                 downlink_usage.count(meta.flow_urr);
+                if (meta.padding != 0) {
+                    @atomic {
+                        bit<48> bytes;
+                        downlink_padding.read(bytes, meta.flow_urr);
+                        downlink_padding.write(meta.flow_urr, bytes + (bit<48>) meta.padding);
+                    }
+                }
             }
         }
         if (meta.session_urr != 0) {
@@ -259,6 +268,13 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
                 }
             } else {
                 downlink_usage.count(meta.session_urr);
+                if (meta.padding != 0) {
+                    @atomic {
+                        bit<48> bytes;
+                        downlink_padding.read(bytes, meta.session_urr);
+                        downlink_padding.write(meta.session_urr, bytes + (bit<48>) meta.padding);
+                    }
+                }
             }
         }
     }

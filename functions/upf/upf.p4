@@ -237,6 +237,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             is_ipv4 = hdr.ipv4.isValid();
             // The parser has also parsed GTP-U of the user, and written these fields for the packet inside.
             meta.ip_bytes = is_ipv4 ? hdr.ipv4.total_len : hdr.ipv6.payload_len + IPV6_BYTES;
+            meta.padding = (bit<16>) standard_metadata.packet_length - 14 - meta.ip_bytes;
             meta.protocol = is_ipv4 ? hdr.ipv4.protocol : hdr.ipv6.next_header;
             meta.qfi = 0;
             if (hdr.udp.isValid()) {

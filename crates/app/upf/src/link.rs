@@ -58,11 +58,13 @@ impl Link {
         let seconds = numbers.iter().filter(is_twin).map(|number| number + TWIN);
         let all = numbers.iter().copied().chain(seconds);
         let questions: Vec<Entity> = all.flat_map(|number| self.schema.usage_questions(number)).collect();
+        let read = self.client.read(questions)?;
+        let mut counters: Vec<(u32, Counted)> = read.iter().filter_map(|one| self.schema.read_usage(one)).collect();
+        // Padding is subtracted from what has been added.
+        counters.sort_by_key(|(_, counted)| matches!(counted, Counted::DownlinkPadding(_)));
         let mut found: HashMap<u32, Usage> = HashMap::new();
-        for entity in self.client.read(questions)? {
-            if let Some((number, counted)) = self.schema.read_usage(&entity) {
-                add(&mut found, number, counted);
-            }
+        for (number, counted) in counters {
+            add(&mut found, number, counted);
         }
         Ok(numbers
             .iter()
@@ -91,5 +93,25 @@ fn add(found: &mut HashMap<u32, Usage>, number: u32, counted: Counted) {
             *of_network.0 += packets;
             *of_network.1 += bytes;
         }
+        Counted::DownlinkPadding(bytes) => *of_network.1 = of_network.1.saturating_sub(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_is_no_usage() {
+        let mut found = HashMap::new();
+        let (packets, bytes) = (2, 92);
+        add(&mut found, 7, Counted::Downlink { packets, bytes });
+        add(&mut found, 7, Counted::DownlinkPadding(12));
+        let usage = Usage {
+            downlink_packets: 2,
+            downlink_bytes: 80,
+            ..Usage::default()
+        };
+        assert_eq!(found[&7], usage);
     }
 }

@@ -24,6 +24,7 @@ pub(crate) struct Schema {
     uplink_usage: u32,
     downlink_usage: u32,
     uplink_bytes: u32,
+    downlink_padding: u32,
     packet_in: Vec<(u32, &'static str)>,
     packet_out: Vec<(u32, &'static str)>,
 }
@@ -62,14 +63,15 @@ impl Schema {
             meters.push((*table, id_of(preambles, "meter", name)?));
         }
         let counters = || info.counters.iter().map(|counter| counter.preamble.as_ref());
-        let registers = info.registers.iter().map(|register| register.preamble.as_ref());
+        let registers = || info.registers.iter().map(|register| register.preamble.as_ref());
         Ok(Schema {
             tables: of_table.iter().map(|(table, ids)| (ids.id, *table)).collect(),
             of_table,
             meters,
             uplink_usage: id_of(counters(), "counter", "uplink_usage")?,
             downlink_usage: id_of(counters(), "counter", "downlink_usage")?,
-            uplink_bytes: id_of(registers, "register", "uplink_bytes")?,
+            uplink_bytes: id_of(registers(), "register", "uplink_bytes")?,
+            downlink_padding: id_of(registers(), "register", "downlink_padding")?,
             packet_in: header(info, "packet_in", &["ingress_port", "reason", "session", "application"])?,
             packet_out: header(info, "packet_out", &["egress_port", "process", "route", "padding"])?,
         })
@@ -181,30 +183,32 @@ impl Schema {
     }
 
     /// Questions for the counters of a URR.
-    pub(crate) fn usage_questions(&self, index: u32) -> [Entity; 3] {
+    pub(crate) fn usage_questions(&self, index: u32) -> [Entity; 4] {
         [
             entity(Kind::CounterEntry(self.counter(self.uplink_usage, index))),
             entity(Kind::CounterEntry(self.counter(self.downlink_usage, index))),
-            entity(Kind::RegisterEntry(self.register(index))),
+            entity(Kind::RegisterEntry(self.register(self.uplink_bytes, index))),
+            entity(Kind::RegisterEntry(self.register(self.downlink_padding, index))),
         ]
     }
 
     /// Updates that set them to zero.
-    pub(crate) fn usage_resets(&self, index: u32) -> [Update; 3] {
+    pub(crate) fn usage_resets(&self, index: u32) -> [Update; 4] {
         let zeroed = |counter: CounterEntry| CounterEntry {
             data: Some(CounterData::default()),
             ..counter
         };
-        let register = RegisterEntry {
+        let zeroed_register = |register: RegisterEntry| RegisterEntry {
             data: Some(P4Data {
                 data: Some(p4_data::Data::Bitstring(vec![0])),
             }),
-            ..self.register(index)
+            ..register
         };
         [
             Kind::CounterEntry(zeroed(self.counter(self.uplink_usage, index))),
             Kind::CounterEntry(zeroed(self.counter(self.downlink_usage, index))),
-            Kind::RegisterEntry(register),
+            Kind::RegisterEntry(zeroed_register(self.register(self.uplink_bytes, index))),
+            Kind::RegisterEntry(zeroed_register(self.register(self.downlink_padding, index))),
         ]
         .map(|kind| update_of(update::Type::Modify, kind))
     }
@@ -217,15 +221,15 @@ impl Schema {
         }
     }
 
-    fn register(&self, index: u32) -> RegisterEntry {
+    fn register(&self, id: u32, index: u32) -> RegisterEntry {
         RegisterEntry {
-            register_id: self.uplink_bytes,
+            register_id: id,
             index: Some(Index { index: index.into() }),
             data: None,
         }
     }
 
-    /// What a counter says: its index, and packets and bytes of one direction of the program, or the bytes of the
+    /// What a counter says: its index, and packets and bytes of one direction of the program, or the bytes of a
     /// register.
     pub(crate) fn read_usage(&self, entity: &Entity) -> Option<(u32, Counted)> {
         match entity.entity.as_ref()? {
@@ -246,7 +250,12 @@ impl Schema {
                 let Some(p4_data::Data::Bitstring(bytes)) = entry.data.as_ref()?.data.as_ref() else {
                     return None;
                 };
-                Some((entry.index?.index as u32, Counted::UplinkBytes(number(bytes) as u64)))
+                let bytes = number(bytes) as u64;
+                let counted = match entry.register_id == self.uplink_bytes {
+                    true => Counted::UplinkBytes(bytes),
+                    false => Counted::DownlinkPadding(bytes),
+                };
+                Some((entry.index?.index as u32, counted))
             }
             _ => None,
         }
@@ -288,9 +297,16 @@ impl Schema {
 /// A part of a usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
-    Uplink { packets: u64 },
+    Uplink {
+        packets: u64,
+    },
     UplinkBytes(u64),
-    Downlink { packets: u64, bytes: u64 },
+    Downlink {
+        packets: u64,
+        bytes: u64,
+    },
+    /// Bytes that are among those of the downlink and belong to no packet.
+    DownlinkPadding(u64),
 }
 
 fn entity(kind: Kind) -> Entity {

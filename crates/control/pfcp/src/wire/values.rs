@@ -87,14 +87,26 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What came since `before`. Counters that are lower than before have begun again at zero.
+    /// What came since `before`. A direction with fewer packets than before has begun again at zero; its bytes are not
+    /// read at the same moment, and may be a few less.
     pub fn since(&self, before: &Usage) -> Usage {
-        let part = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
+        let part = |now: (u64, u64), before: (u64, u64)| match now.0.checked_sub(before.0) {
+            Some(packets) => (packets, now.1.saturating_sub(before.1)),
+            None => now,
+        };
+        let uplink = part(
+            (self.uplink_packets, self.uplink_bytes),
+            (before.uplink_packets, before.uplink_bytes),
+        );
+        let downlink = part(
+            (self.downlink_packets, self.downlink_bytes),
+            (before.downlink_packets, before.downlink_bytes),
+        );
         Usage {
-            uplink_bytes: part(self.uplink_bytes, before.uplink_bytes),
-            uplink_packets: part(self.uplink_packets, before.uplink_packets),
-            downlink_bytes: part(self.downlink_bytes, before.downlink_bytes),
-            downlink_packets: part(self.downlink_packets, before.downlink_packets),
+            uplink_packets: uplink.0,
+            uplink_bytes: uplink.1,
+            downlink_packets: downlink.0,
+            downlink_bytes: downlink.1,
         }
     }
 
@@ -119,5 +131,23 @@ impl Usage {
             writer.u64(self.uplink_packets);
             writer.u64(self.downlink_packets);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_begin_again_with_their_packets() {
+        let counted = |uplink_packets, uplink_bytes| Usage {
+            uplink_bytes,
+            uplink_packets,
+            ..Usage::default()
+        };
+        let before = counted(10, 1000);
+        assert_eq!(counted(12, 1100).since(&before), counted(2, 100));
+        assert_eq!(counted(10, 994).since(&before), Usage::default());
+        assert_eq!(counted(3, 300).since(&before), counted(3, 300));
     }
 }
