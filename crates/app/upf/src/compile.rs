@@ -42,13 +42,19 @@ fn finds_all(pdr: &Pdr) -> bool {
     pdr.pdi.filters.is_empty() && pdr.pdi.qfis.is_empty()
 }
 
+/// The application of a PDR. One with filters and the identifier 0 has the last number.
+pub(crate) fn application_of(pdr: &Pdr) -> u16 {
+    match (finds_all(pdr), pdr.id) {
+        (true, _) => 0,
+        (false, 0) => u16::MAX,
+        (false, id) => id,
+    }
+}
+
 /// The PDR of an application at an endpoint.
 pub(crate) fn pdr_of(session: &Session, endpoint: Endpoint, application: u16) -> Option<&Pdr> {
     let mut pdrs = session.pdrs_of(endpoint).into_iter();
-    match application {
-        0 => pdrs.find(|pdr| finds_all(pdr)),
-        id => pdrs.find(|pdr| pdr.id == id),
-    }
+    pdrs.find(|pdr| application_of(pdr) == application)
 }
 
 /// Whether packets of a PDR come by N9 for the UE: they use second numbers.
@@ -130,8 +136,7 @@ impl Compiler<'_> {
             Endpoint::Network => Table::TerminationsDownlink,
         };
         for pdr in &pdrs {
-            let application = if finds_all(pdr) { 0 } else { pdr.id };
-            let key = Key::new(table, [Match::exact(number), Match::exact(application)]);
+            let key = Key::new(table, [Match::exact(number), Match::exact(application_of(pdr))]);
             let action = termination(entries, session, pdr)?;
             // An earlier PDR that finds all packets stays.
             entries.entry(key).or_insert(action);

@@ -1,5 +1,6 @@
 //! Filters of PDRs as the applications of a rule set, which sessions with the same filters share.
 
+use crate::compile::application_of;
 use crate::entry::{Action, Entries, Key, Match, Table};
 use forebay_pfcp::rules::{Filter, Pdr};
 use forebay_pfcp::wire::{Cause, Refusal, RuleId};
@@ -7,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
-/// PDRs with filters in their order, each with its number. No two of them are alike in a set.
+/// PDRs with filters in their order, each with its application. No two of them are alike in a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RuleSet {
     applications: Vec<(u16, Vec<Filter>, Vec<u8>)>,
@@ -35,7 +36,7 @@ impl RuleSet {
             ..filter.clone()
         });
         self.applications
-            .push((pdr.id, filters.collect(), pdr.pdi.qfis.clone()));
+            .push((application_of(pdr), filters.collect(), pdr.pdi.qfis.clone()));
         Ok(())
     }
 

@@ -196,6 +196,39 @@ fn a_session_both_ways() {
 }
 
 #[test]
+fn a_pdr_0_with_filters_does_not_find_all_packets() {
+    let session = session(|writer| {
+        pdr(
+            writer,
+            0,
+            100,
+            0,
+            Some(0x1001),
+            Some("permit out 17 from any to assigned"),
+        );
+        pdr(writer, 1, 200, 0, Some(0x1001), None);
+        other_rules(writer, None, 0);
+        writer.element(kind::UPDATE_PDR, |pdr| {
+            pdr.u16_element(kind::PDR_ID, 1);
+            pdr.u32_element(kind::QER_ID, 1);
+            pdr.u32_element(kind::QER_ID, 1);
+        });
+    });
+    let mut sets = RuleSets::default();
+    let entries = compiled(&session, &mut sets);
+    let of_all = Action::new("forward", [10, 10, 10, 10, 0]);
+    assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&of_all));
+    let of_udp = Action::new("forward", [10, 10, 0, 10, 0]);
+    assert_eq!(
+        action(&entries, Table::TerminationsUplink, &[100, 0xffff]),
+        Some(&of_udp)
+    );
+    assert!(sets.entries().values().all(|action| action.values == [0xffff_u128]));
+    let found = |application| compile::pdr_of(&session, Endpoint::Tunnel(0x1001), application).map(|pdr| pdr.id);
+    assert_eq!((found(0), found(0xffff)), (Some(1), Some(0)));
+}
+
+#[test]
 fn packets_to_the_access_side_without_a_tunnel_are_dropped() {
     let session = session(|writer| {
         pdr(writer, 2, 200, 1, None, None);
