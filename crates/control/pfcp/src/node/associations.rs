@@ -42,10 +42,8 @@ impl Node {
             next_heartbeat: request.now + self.settings.heartbeat,
         };
         let is_retained = wants_retention && self.associations.contains_key(&node);
-        if self.associations.contains_key(&node) {
-            // After its restart, the peer may send the same requests again.
-            self.answers.forget(request.from.ip());
-        }
+        // After its restart, the peer may send the same requests again.
+        self.answers.forget(request.from.ip());
         self.associations.insert(node.clone(), association);
         self.has_changed_associations = true;
         self.events.push_back(Event::Associated(node));

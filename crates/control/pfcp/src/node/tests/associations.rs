@@ -128,3 +128,16 @@ fn an_association_that_is_set_up_anew_ends_sessions_or_retains_them() {
     assert!(!bench.associate(false).elements().has(kind::PFCPASRSP_FLAGS));
     assert!(bench.node.session(seid).is_none());
 }
+
+#[test]
+fn a_peer_that_released_its_association_may_begin_anew_with_the_same_requests() {
+    let mut bench = Bench::associated();
+    bench.session(1);
+    bench.ask(MessageType::AssociationReleaseRequest, None, write_node);
+    assert!(bench.plane.sessions.is_empty());
+    bench.sequence = 0;
+    bench.recovery += 1;
+    assert_eq!(bench.associate(false).cause(), 1);
+    bench.session(1);
+    assert_eq!(bench.plane.sessions.len(), 1, "the same words as in its former life");
+}
