@@ -213,7 +213,7 @@ impl Node {
             .iter()
             .flat_map(|pdr| &pdr.qers)
             .filter_map(|id| session.qers.get(id));
-        let qfi = qers.find_map(|qer| qer.qfi);
+        let qfi = qers.find_map(|qer| qer.qfi.filter(|qfi| *qfi != 0));
         let is_wanted = far.is_some_and(|far| far.buffers() && far.notifies());
         if !is_wanted || !self.may_request() || !self.notified.insert((seid, pdr)) {
             return;

@@ -78,3 +78,28 @@ fn an_end_marker_goes_into_the_tunnel_that_is_left() {
     bench.modify(seid, |request| update_far(request, 2, 0x2002, 2));
     assert_eq!(bench.plane.end_markers, [gnb(0x2001)]);
 }
+
+/// Some SMFs write the QFI 0 into the QER of the session, which comes first.
+#[test]
+fn packets_that_wait_are_of_the_flow_that_has_a_number() {
+    let mut bench = Bench::associated();
+    let seid = bench.session(1);
+    bench.modify(seid, |request| {
+        update_far(request, 12, 0x2001, 0);
+        request.element(kind::CREATE_QER, |qer| {
+            qer.u32_element(kind::QER_ID, 2);
+            qer.u8_element(kind::GATE_STATUS, 0);
+            qer.u8_element(kind::QFI, 0);
+        });
+        request.element(kind::UPDATE_PDR, |pdr| {
+            pdr.u16_element(kind::PDR_ID, 2);
+            pdr.u32_element(kind::QER_ID, 2);
+            pdr.u32_element(kind::QER_ID, 1);
+        });
+    });
+    bench.node.downlink_data(bench.now, seid, 2);
+    let request = bench.sent().expect("a report");
+    let report = request.elements().mandatory_group(kind::DOWNLINK_DATA_REPORT);
+    let report = report.expect("a report");
+    assert_eq!(report.find(kind::DOWNLINK_DATA_SERVICE_INFORMATION), Some(&[2, 9][..]));
+}
