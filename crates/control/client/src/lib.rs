@@ -25,7 +25,7 @@ use forebay_protocol::p4::v1::stream_message_response::Update as Response;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
-    ReadRequest, SetForwardingPipelineConfigRequest, Uint128, Update, WriteRequest,
+    PacketOut, ReadRequest, SetForwardingPipelineConfigRequest, Uint128, Update, WriteRequest,
 };
 use forebay_protocol::{STATISTICS, StateReport};
 use std::time::Duration;
@@ -317,6 +317,25 @@ impl Client {
                 self.runtime.block_on(within(self.patience, sent))?
             }
             None => Ok(()),
+        }
+    }
+
+    /// Sends a packet, and waits until the switch has taken it.
+    ///
+    /// # Errors
+    /// When this client cannot be primary, the switch refuses the packet, or the stream has ended.
+    pub fn send_packet(&mut self, packet: PacketOut) -> Result<(), CallError> {
+        self.become_primary()?;
+        let Some(stream) = &mut self.stream else {
+            return Ok(());
+        };
+        let sent = self.runtime.block_on(stream.send_packet(packet, &self.options));
+        if sent.is_err() {
+            self.stream = None;
+        }
+        match sent? {
+            None => Ok(()),
+            Some(refusal) => Err(refusal),
         }
     }
 

@@ -2,9 +2,13 @@
 
 use super::{CallError, ClientOptions, within};
 use crate::generated::p4_runtime_client::P4RuntimeClient;
+use forebay_protocol::p4::v1::stream_error::Details;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
-use forebay_protocol::p4::v1::{MasterArbitrationUpdate, Role, StreamMessageRequest, StreamMessageResponse, Uint128};
+use forebay_protocol::p4::v1::{
+    MasterArbitrationUpdate, PacketOut, Role, StreamMessageRequest, StreamMessageResponse, Uint128,
+};
+use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -13,6 +17,9 @@ use tonic::{Code, Status};
 
 /// Messages that may wait for a client that does not look; later ones are lost.
 const MESSAGES_MAX: usize = 4096;
+
+/// How long a switch may take to answer the claim behind a packet.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// How long a switch may take to end a stream.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -25,6 +32,8 @@ const NO_PRIMARY: i32 = Code::NotFound as i32;
 pub(crate) struct Stream {
     requests: mpsc::Sender<StreamMessageRequest>,
     messages: mpsc::Receiver<Result<Response, Status>>,
+    /// What has come before the answer to a packet; it is taken first.
+    earlier: VecDeque<Response>,
     election: u128,
     /// How long the switch may take to answer a claim.
     patience: Duration,
@@ -48,6 +57,7 @@ impl Stream {
         let mut stream = Stream {
             requests,
             messages,
+            earlier: VecDeque::new(),
             election: options.election_id.unwrap_or(0),
             patience,
         };
@@ -93,6 +103,9 @@ impl Stream {
 
     /// The next message that is not about arbitration; none when nothing comes within the time.
     pub(crate) async fn next(&mut self, timeout: Duration) -> Result<Option<Response>, CallError> {
+        if let Some(message) = self.earlier.pop_front() {
+            return Ok(Some(message));
+        }
         let next = tokio::time::timeout(timeout, self.messages.recv()).await;
         next.map_or(Ok(None), taken_from_stream)
     }
@@ -100,6 +113,9 @@ impl Stream {
     /// The next message that has come already. Even a time-out of 0 would take a millisecond, which is how exact timers
     /// are.
     pub(crate) fn next_now(&mut self) -> Result<Option<Response>, CallError> {
+        if let Some(message) = self.earlier.pop_front() {
+            return Ok(Some(message));
+        }
         match self.messages.try_recv() {
             Err(mpsc::error::TryRecvError::Empty) => Ok(None),
             next => taken_from_stream(next.ok()),
@@ -109,6 +125,30 @@ impl Stream {
     pub(crate) async fn send(&self, request: Request) -> Result<(), CallError> {
         let message = StreamMessageRequest { update: Some(request) };
         self.send_message(message).await
+    }
+
+    /// Sends a packet; returns why the switch refuses it, if it does. A switch says nothing of a packet that it takes, so
+    /// the claim is repeated behind it: its answer comes after a refusal. One that does not answer is not waited for.
+    pub(crate) async fn send_packet(
+        &mut self,
+        packet: PacketOut,
+        options: &ClientOptions,
+    ) -> Result<Option<CallError>, CallError> {
+        self.send(Request::Packet(packet)).await?;
+        self.send_message(claim(options, Some(self.election))).await?;
+        let mut refusal = None;
+        while let Ok(next) = tokio::time::timeout(ANSWER, self.messages.recv()).await {
+            match taken_from_stream(next)? {
+                None => break,
+                Some(Response::Error(error)) if matches!(error.details, Some(Details::PacketOut(_))) => {
+                    let code = Code::from_i32(error.canonical_code);
+                    refusal = Some(CallError::refused(code, error.message));
+                }
+                Some(message) if self.earlier.len() < MESSAGES_MAX => self.earlier.push_back(message),
+                Some(_) => {}
+            }
+        }
+        Ok(refusal)
     }
 
     /// Ends the stream, and waits until the switch has taken everything and knows that this client is gone.
@@ -221,7 +261,43 @@ fn taken(options: &ClientOptions, highest: u128) -> CallError {
 mod tests {
     use super::*;
     use forebay_protocol::google::rpc;
-    use forebay_protocol::p4::v1::DigestList;
+    use forebay_protocol::p4::v1::{DigestList, PacketOutError, StreamError};
+
+    #[tokio::test]
+    async fn a_packet_that_the_switch_refuses_is_an_error() {
+        let (requests, _to_switch) = mpsc::channel(16);
+        let (to_client, messages) = mpsc::channel(16);
+        let mut stream = Stream {
+            requests,
+            messages,
+            earlier: VecDeque::new(),
+            election: 1,
+            patience: FAREWELL,
+        };
+        let options = ClientOptions {
+            address: forebay_protocol::Address::loopback(9559),
+            device_id: 1,
+            role: String::new(),
+            election_id: None,
+            tls: None,
+        };
+        let digest = Response::Digest(DigestList::default());
+        let refusal = Response::Error(StreamError {
+            canonical_code: Code::InvalidArgument as i32,
+            details: Some(Details::PacketOut(PacketOutError::default())),
+            ..StreamError::default()
+        });
+        let answer = Response::Arbitration(MasterArbitrationUpdate::default());
+        for message in [digest.clone(), refusal, answer.clone(), answer] {
+            to_client.send(Ok(message)).await.unwrap();
+        }
+        let refusal = CallError::refused(Code::InvalidArgument, String::new());
+        let sent = stream.send_packet(PacketOut::default(), &options).await;
+        assert_eq!(sent, Ok(Some(refusal)));
+        let sent = stream.send_packet(PacketOut::default(), &options).await;
+        assert_eq!(sent, Ok(None));
+        assert_eq!(stream.next_now(), Ok(Some(digest)), "nothing is lost");
+    }
 
     #[tokio::test]
     async fn what_says_who_is_primary_is_not_lost() {

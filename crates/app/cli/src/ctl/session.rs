@@ -7,7 +7,6 @@ use anyhow::{Context, Result};
 use forebay_client::{CallError, Client, ClientOptions};
 use forebay_protocol::StateReport;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
-use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, Update};
 use forebay_shell::{Catalog, Change, Command, Mistake, Reading, show};
@@ -105,7 +104,7 @@ impl Session {
             Command::Watch(watching) => watch::counters(self, &watching)?,
             Command::Digests(ids, limit) => watch::digests(self, &ids, limit)?,
             Command::Packets(limit) => watch::packets(self, limit)?,
-            Command::PacketOut(packet) => self.client.send(Request::Packet(packet))?,
+            Command::PacketOut(packet) => self.client.send_packet(packet)?,
             Command::Reload => self.reload()?,
             Command::Quit => return Ok(Next::Quit),
         }
