@@ -151,6 +151,7 @@ impl Session {
         self.format.fact(&format!("P4Runtime {version}"), &object)
     }
 
+    /// Says whether the state is saved; an error when it should be and is not.
     fn state(&mut self) -> Result<()> {
         let Some(report) = self.client.state()? else {
             let object = json!({ "keeps_state": null });
@@ -158,7 +159,11 @@ impl Session {
                 .format
                 .fact("the switch does not say whether its state is saved", &object);
         };
-        self.format.fact(&sentence(&report), &state_json(&report))
+        self.format.fact(&sentence(&report), &state_json(&report))?;
+        match fault(&report) {
+            None => Ok(()),
+            Some(fault) => Err(Mistake::new(fault).into()),
+        }
     }
 
     fn statistics(&mut self) -> Result<()> {
@@ -264,6 +269,15 @@ fn sentence(report: &StateReport) -> String {
     }
 }
 
+/// What is wrong with the state of a switch that keeps it.
+fn fault(report: &StateReport) -> Option<&'static str> {
+    let is_faulty = report.keeps_state && !report.problem.is_empty();
+    is_faulty.then_some(match report.refuses_changes {
+        true => "the state of the switch is not saved",
+        false => "the switch makes no new snapshots",
+    })
+}
+
 fn state_json(report: &StateReport) -> Value {
     let is_sound = report.problem.is_empty();
     json!({
@@ -311,4 +325,23 @@ fn connect(options: ClientOptions, patience: Duration) -> Result<Client> {
 pub(super) fn is_harmless(error: &anyhow::Error) -> bool {
     let is_refusal = error.downcast_ref::<CallError>().is_none_or(CallError::is_refusal);
     is_refusal && !output::is_broken_pipe(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_that_is_not_saved_is_a_fault() {
+        let mut report = StateReport {
+            keeps_state: true,
+            ..StateReport::default()
+        };
+        assert_eq!(fault(&report), None);
+        report.problem = "No space left on device".to_string();
+        assert_eq!(fault(&report), Some("the switch makes no new snapshots"));
+        report.refuses_changes = true;
+        assert_eq!(fault(&report), Some("the state of the switch is not saved"));
+        assert_eq!(fault(&StateReport::default()), None, "it keeps none");
+    }
 }
