@@ -94,6 +94,10 @@ fn entry(set: &ValueSet, members: Vec<ValueSetMember>) -> Kind {
 fn set(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     let set = named(catalog, arguments)?;
     let key = key(catalog, set);
+    if arguments.from(1).is_empty() {
+        let mistake = Mistake::new("the members are missing");
+        return Err(mistake.help(format!("`vset clear {}` takes all members away", set.alias())));
+    }
     let members = arguments.from(1).iter().map(|word| {
         let components: Vec<String> = word.split(',').map(str::to_string).collect();
         key.read(&components).map(|r#match| ValueSetMember { r#match })

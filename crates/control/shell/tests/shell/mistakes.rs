@@ -135,6 +135,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "is no action selector: it has no groups",
     ),
     ("multicast add 0 1", "0 is no number of a group"),
+    (
+        "vset set special_types",
+        "the members are missing\n  = help: `vset clear special_types` takes",
+    ),
     ("packet out 012", "`012` is no packet"),
     ("packet out 01 egres_port=1", "did you mean `egress_port`?"),
     ("info tabels", "did you mean `tables`?"),
