@@ -121,6 +121,11 @@ impl CallError {
         self.code == Some(Code::FailedPrecondition)
     }
 
+    /// Whether there is no such thing.
+    pub fn is_not_found(&self) -> bool {
+        self.code == Some(Code::NotFound)
+    }
+
     /// Whether there is no room for what was requested, or for an update of a batch.
     pub fn is_resource_exhausted(&self) -> bool {
         let codes = self.updates.iter().map(|(_, code, _)| *code);

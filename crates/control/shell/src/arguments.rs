@@ -76,6 +76,11 @@ impl Arguments {
         self.options.get(name).map(String::as_str)
     }
 
+    /// The options that are given.
+    pub fn named(&self) -> Vec<&'static str> {
+        self.options.keys().copied().collect()
+    }
+
     /// Whether a flag is given.
     pub fn has(&self, name: &str) -> bool {
         self.options.contains_key(name)

@@ -28,7 +28,7 @@ mod value;
 mod words;
 
 pub use catalog::Catalog;
-pub use command::{Change, Command, Limit, Push, Reading, Watching, read};
+pub use command::{Change, Command, Limit, Modification, Push, Reading, Watching, identity, read};
 pub use completion::complete;
 pub use listing::{Cell, Record};
 pub use mistake::Mistake;

@@ -1,13 +1,14 @@
 //! Changes that are gathered from several lines and sent as one batch (P4Runtime §12.2).
 
-use super::session::Session;
+use super::session::{self, Session};
 use crate::files;
 use crate::output;
 use anyhow::{Context, Result};
 use forebay_client::{CallError, SHOWN_MAX};
-use forebay_protocol::p4::v1::Update;
 use forebay_protocol::p4::v1::write_request::Atomicity;
-use forebay_shell::{Command, Mistake};
+use forebay_protocol::p4::v1::{Entity, Update};
+use forebay_shell::{Catalog, Command, Mistake, Modification};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -17,6 +18,9 @@ pub(super) struct Gathered {
     updates: Vec<Update>,
     /// The line that each update comes from.
     lines: Vec<String>,
+    /// The last change of each entity, among the first so many changes.
+    known: HashMap<String, usize>,
+    indexed: usize,
 }
 
 impl Gathered {
@@ -26,12 +30,26 @@ impl Gathered {
             atomicity,
             updates: Vec::new(),
             lines: Vec::new(),
+            known: HashMap::new(),
+            indexed: 0,
         }
     }
 
     /// How many changes there are.
     pub(super) fn changes(&self) -> usize {
         self.updates.len()
+    }
+
+    /// The entity that another change is about, as the changes so far say it; none when none is about it.
+    pub(super) fn before(&mut self, modification: &Modification, catalog: &Catalog) -> Option<Entity> {
+        for (index, update) in self.updates.iter().enumerate().skip(self.indexed) {
+            let entity = update.entity.as_ref();
+            let identity = entity.and_then(|entity| forebay_shell::identity(catalog, entity));
+            self.known.extend(identity.map(|identity| (identity, index)));
+        }
+        self.indexed = self.updates.len();
+        let index = *self.known.get(&modification.identity(catalog))?;
+        self.updates[index].entity.clone()
     }
 
     /// Adds what a line changes.
@@ -48,16 +66,21 @@ pub(super) fn file(session: &mut Session, file: &str, atomicity: Atomicity) -> R
     for (number, line) in (1..).zip(text.lines()) {
         let words = forebay_shell::split(line).with_context(|| format!("{file}:{number}: {line}"))?;
         if !words.is_empty() {
-            let updates = changes(session, &words).with_context(|| format!("{file}:{number}: {line}"))?;
+            let updates =
+                changes(session, &words, &mut gathered).with_context(|| format!("{file}:{number}: {line}"))?;
             gathered.add(&format!("{file}:{number}: {}", line.trim()), updates);
         }
     }
     commit(session, gathered)
 }
 
-fn changes(session: &mut Session, words: &[String]) -> Result<Vec<Update>> {
+fn changes(session: &mut Session, words: &[String], gathered: &mut Gathered) -> Result<Vec<Update>> {
     match session.read_command(words)? {
         Command::Write(updates) => Ok(updates),
+        Command::Modify(modification) => {
+            let update = session::modified(&mut session.client, &session.catalog, modification, Some(gathered))?;
+            Ok(vec![update])
+        }
         Command::Change(entities, change) => session.updates_of(entities, change),
         _ => Err(Mistake::new("this is no change that can be part of a batch").into()),
     }
@@ -69,6 +92,7 @@ pub(super) fn commit(session: &mut Session, gathered: Gathered) -> Result<()> {
         atomicity,
         updates,
         lines,
+        ..
     } = gathered;
     let count = updates.len();
     match session.client.write(updates, atomicity) {

@@ -9,7 +9,7 @@ use forebay_protocol::StateReport;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, Update};
-use forebay_shell::{Catalog, Change, Command, Mistake, Reading, show};
+use forebay_shell::{Catalog, Change, Command, Mistake, Modification, Reading, show};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -93,6 +93,11 @@ impl Session {
             Command::PipelineGet(file) => pipeline::get(self, &file)?,
             Command::Read(reading) => self.read(reading)?,
             Command::Write(updates) => self.write(words, updates)?,
+            Command::Modify(modification) => {
+                let gathered = self.gathered.as_mut();
+                let update = modified(&mut self.client, &self.catalog, modification, gathered)?;
+                self.write(words, vec![update])?;
+            }
             Command::Change(entities, change) => self.change(words, entities, change)?,
             Command::Batch(file, atomicity) => batch::file(self, &file, atomicity)?,
             Command::Begin(atomicity) => self.begin(atomicity)?,
@@ -238,6 +243,25 @@ impl Session {
         let found = self.client.read(entities)?;
         Ok(change.updates(&self.catalog, found))
     }
+}
+
+/// A change of what is named of an entity, as it is after the changes that are gathered already.
+pub(super) fn modified(
+    client: &mut Client,
+    catalog: &Catalog,
+    modification: Modification,
+    gathered: Option<&mut Gathered>,
+) -> Result<Update> {
+    let before = gathered.and_then(|gathered| gathered.before(&modification, catalog));
+    let found = match before {
+        Some(entity) => vec![entity],
+        None => match client.read(vec![modification.question(catalog)]) {
+            // The change itself says so, with its line of a batch.
+            Err(error) if error.is_not_found() => Vec::new(),
+            found => found?,
+        },
+    };
+    Ok(modification.update(catalog, &found))
 }
 
 /// Whether the state of a switch is saved, in words.

@@ -1,6 +1,6 @@
 //! `digest …`: messages of the program to its controllers (§9.8).
 
-use super::{Command, Form, Limit, Place, reading, update, write};
+use super::{Command, Form, Limit, Place, reading, update, write_named};
 use crate::arguments::Arguments;
 use crate::catalog::{Catalog, Named, find};
 use crate::mistake::Mistake;
@@ -83,7 +83,7 @@ fn configure(catalog: &Catalog, arguments: &Arguments, how: Type) -> Result<Comm
         digest_id: named(catalog, arguments)?,
         config: Some(config),
     };
-    Ok(write(how, Kind::DigestEntry(entry)))
+    Ok(write_named(how, Kind::DigestEntry(entry), arguments))
 }
 
 fn disable(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {

@@ -7,6 +7,7 @@ mod batch;
 mod counter;
 mod digest;
 mod meter;
+mod modification;
 mod packet;
 mod pipeline;
 mod profile;
@@ -17,6 +18,7 @@ mod table;
 mod value_set;
 mod watch;
 
+pub use modification::{Modification, identity};
 pub(crate) use pipeline::KINDS;
 pub use session::help_with;
 
@@ -53,6 +55,8 @@ pub enum Command {
     Read(Reading),
     /// Write.
     Write(Vec<Update>),
+    /// Read an entity, then change what is named of it.
+    Modify(Modification),
     /// Read entities, then change each of them.
     Change(Vec<Entity>, Change),
     /// Write what the lines of this file say, as one batch.
@@ -299,6 +303,14 @@ fn update(how: update::Type, kind: Kind) -> Update {
 /// A command that writes one thing.
 fn write(how: update::Type, kind: Kind) -> Command {
     Command::Write(vec![update(how, kind)])
+}
+
+/// A command that adds a thing, or changes what the words name of it.
+fn write_named(how: update::Type, kind: Kind, arguments: &Arguments) -> Command {
+    match how {
+        update::Type::Modify => Command::Modify(Modification::new(kind, arguments.named())),
+        _ => write(how, kind),
+    }
 }
 
 /// A command that reads.

@@ -1,6 +1,6 @@
 //! `profile …`: members and groups of action profiles and selectors.
 
-use super::{Change, Command, Form, Place, entity, reading, write};
+use super::{Change, Command, Form, Place, entity, reading, write, write_named};
 use crate::action;
 use crate::arguments::{Arguments, number};
 use crate::catalog::{Catalog, Named, find};
@@ -203,7 +203,7 @@ fn group(catalog: &Catalog, arguments: &Arguments, how: Type) -> Result<Command,
     let mut group = named_group(catalog, arguments)?;
     let members = arguments.from(2).iter().map(|word| group_member(word));
     group.members = members.collect::<Result<_, _>>()?;
-    Ok(write(how, Kind::ActionProfileGroup(group)))
+    Ok(write_named(how, Kind::ActionProfileGroup(group), arguments))
 }
 
 /// `MEMBER[:WEIGHT][@PORT]`

@@ -1,6 +1,6 @@
 //! `multicast …` and `session …`: copies that the packet replication engine makes (§9.5).
 
-use super::{Change, Command, Form, Place, entity, reading, write};
+use super::{Change, Command, Form, Place, entity, reading, write, write_named};
 use crate::action::port;
 use crate::arguments::{Arguments, number};
 use crate::mistake::Mistake;
@@ -142,10 +142,8 @@ fn named_session(arguments: &Arguments) -> Result<u32, Mistake> {
 
 fn group(arguments: &Arguments, how: Type) -> Result<Command, Mistake> {
     let metadata = arguments.option("metadata").unwrap_or_default();
-    Ok(write(
-        how,
-        group_entry(named(arguments)?, replicas(arguments)?, metadata),
-    ))
+    let group = group_entry(named(arguments)?, replicas(arguments)?, metadata);
+    Ok(write_named(how, group, arguments))
 }
 
 fn group_entry(multicast_group_id: u32, replicas: Vec<Replica>, metadata: &str) -> Kind {
@@ -159,15 +157,13 @@ fn group_entry(multicast_group_id: u32, replicas: Vec<Replica>, metadata: &str) 
 }
 
 fn session(arguments: &Arguments, how: Type) -> Result<Command, Mistake> {
-    Ok(write(
-        how,
-        session_entry(CloneSessionEntry {
-            session_id: named_session(arguments)?,
-            replicas: replicas(arguments)?,
-            class_of_service: arguments.number("class")?.unwrap_or(0),
-            packet_length_bytes: arguments.number::<u16>("length")?.unwrap_or(0).into(),
-        }),
-    ))
+    let session = session_entry(CloneSessionEntry {
+        session_id: named_session(arguments)?,
+        replicas: replicas(arguments)?,
+        class_of_service: arguments.number("class")?.unwrap_or(0),
+        packet_length_bytes: arguments.number::<u16>("length")?.unwrap_or(0).into(),
+    });
+    Ok(write_named(how, session, arguments))
 }
 
 fn session_entry(session: CloneSessionEntry) -> Kind {

@@ -1,6 +1,6 @@
 //! `table …`: entries and default actions.
 
-use super::{Change, Command, Form, Place, Reading, entity, write};
+use super::{Change, Command, Form, Place, Reading, entity, write, write_named};
 use crate::action;
 use crate::arguments::Arguments;
 use crate::catalog::{Catalog, Named};
@@ -47,7 +47,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         words: "table modify",
         arguments: "TABLE FIELD=MATCH... do ACTION [PARAMETER=VALUE...]",
-        about: "changes what an entry does",
+        about: "changes what an entry does, and what options name; the rest of it stays",
         places: &[Place::Table, Place::Key],
         options: ENTRY,
         read: modify,
@@ -216,7 +216,7 @@ fn with_action(catalog: &Catalog, arguments: &Arguments, how: Type) -> Result<Co
         let mistake = Mistake::new(format!("entries of table `{}` do not time out", table.alias()));
         return Err(mistake.help("its declaration needs `support_timeout = true;`"));
     }
-    Ok(write(how, Kind::TableEntry(entry)))
+    Ok(write_named(how, Kind::TableEntry(entry), arguments))
 }
 
 fn delete(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {

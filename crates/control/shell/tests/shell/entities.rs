@@ -2,7 +2,7 @@
 
 use crate::support::Shell;
 use forebay_protocol::p4::v1::write_request::Atomicity;
-use forebay_shell::Command;
+use forebay_shell::{Command, Record};
 use serde_json::json;
 
 #[test]
@@ -31,6 +31,14 @@ dst_addr           action   parameters  idle_timeout  since_last_hit  metadata  
     let entry = &shell.records("table dump forwarding dst_addr=2")[0].json();
     assert_eq!(entry["match"], json!({"dst_addr": "00:00:00:00:00:02"}));
     assert_eq!(entry["parameters"], json!({"port": "2"}));
+    shell.text("table modify forwarding dst_addr=2 do forward port=3");
+    let entry = &shell.records("table dump forwarding dst_addr=2")[0].json();
+    assert_eq!(entry["parameters"], json!({"port": "3"}));
+    let kept = (&entry["idle_timeout"], &entry["metadata"]);
+    assert_eq!(kept, (&json!("10s"), &json!("note")), "what is not named stays");
+    shell.text("table modify forwarding dst_addr=2 do forward port=3 --idle 0 --metadata other");
+    let entry = &shell.records("table dump forwarding dst_addr=2")[0].json();
+    assert_eq!((entry.get("idle_timeout"), &entry["metadata"]), (None, &json!("other")));
     shell.text("table delete forwarding dst_addr=2");
     assert_eq!(shell.records("table dump forwarding").len(), 2);
     shell.text("table clear forwarding");
@@ -118,6 +126,18 @@ index  cir   cburst  pir   pburst
     shell.text("meter set filter_meter src_addr=10.0.0.1 --priority 5 --cir 7 --cburst 8");
     assert!(shell.text("meter read filter_meter").contains("10.0.0.1"));
     assert!(shell.text("table dump filter").contains("cburst"));
+    shell.text("table add filter do drop --priority 5");
+    shell.text("table modify filter src_addr=10.0.0.1 do mirror session=7 --priority 5");
+    shell.text("table modify filter do mirror session=8 --priority 5");
+    let rates: Vec<_> = shell
+        .records("table dump filter --priority 5")
+        .iter()
+        .map(Record::json)
+        .collect();
+    let of = |source: &str| rates.iter().find(|entry| entry["match"]["src_addr"] == source);
+    let rate_of = |source: &str| of(source).expect("it is there")["cir"].clone();
+    assert_eq!(rate_of("10.0.0.1"), json!(7));
+    assert!(rate_of("*").is_null(), "the rates of another entry");
 }
 
 #[test]
@@ -146,6 +166,7 @@ fn copies() {
         expected.split_whitespace().collect::<Vec<_>>()
     );
     shell.text("multicast modify 1 5");
+    assert!(shell.text("multicast dump").contains("note"));
     shell.text("multicast clear");
     assert!(shell.records("multicast dump").is_empty());
     shell.text("session add 7 2 --length 64");
@@ -156,7 +177,7 @@ fn copies() {
     shell.text("session modify 7 2 --class 3");
     assert_eq!(
         shell.text("session dump 7"),
-        "session  replicas  length  class\n7        2         whole   3\n"
+        "session  replicas  length  class\n7        2         64      3\n"
     );
     shell.text("session delete 7");
     assert!(shell.records("session dump").is_empty());
@@ -168,7 +189,8 @@ fn digests() {
     assert!(shell.records("digest list").is_empty());
     shell.text("digest enable learned_t --max-size 10 --max-delay 5ms");
     shell.text("digest configure learned_t --ack-timeout 2s");
-    assert!(shell.text("digest list").contains("2s"));
+    let text = shell.text("digest list");
+    assert!(["10", "5ms", "2s"].iter().all(|part| text.contains(part)), "{text}");
     shell.text("digest disable learned_t");
     assert!(matches!(shell.read("digest watch --count 1"), Ok(Command::Digests(ids, _)) if ids.is_empty()));
 }

@@ -68,6 +68,12 @@ impl Shell {
                 self.write(line, updates);
                 Vec::new()
             }
+            Command::Modify(modification) => {
+                let found = self.entities(vec![modification.question(&self.catalog)]);
+                let update = modification.update(&self.catalog, &found);
+                self.write(line, vec![update]);
+                Vec::new()
+            }
             Command::Change(entities, change) => {
                 let found = self.entities(entities);
                 let updates = change.updates(&self.catalog, found);
