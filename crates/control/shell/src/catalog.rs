@@ -6,6 +6,7 @@
 use crate::mistake::{Mistake, listed};
 use crate::value::Field;
 use forebay_protocol::p4::config::v1::expression::Value as Literal;
+use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
 use forebay_protocol::p4::config::v1::p4_new_type_spec::Representation;
 use forebay_protocol::p4::config::v1::p4_new_type_translation::SdnType;
 use forebay_protocol::p4::config::v1::structured_annotation::Body;
@@ -202,10 +203,12 @@ impl Catalog {
 
     /// The value that a key field or a component of a value set compares with.
     pub fn match_field(&self, field: &MatchField) -> Field {
-        self.typed(
-            Field::new(field.id, &field.name, field.bitwidth, &field.annotations),
-            field.type_name.as_ref(),
-        )
+        let has_prefixes = field.r#match == Some(Match::MatchType(MatchType::Lpm.into()));
+        let value = match has_prefixes {
+            true => Field::with_prefixes(field.id, &field.name, field.bitwidth, &field.annotations),
+            false => Field::new(field.id, &field.name, field.bitwidth, &field.annotations),
+        };
+        self.typed(value, field.type_name.as_ref())
     }
 
     /// The field with the names of its type's values.

@@ -53,6 +53,20 @@ impl Field {
         }
     }
 
+    /// A field that is matched by prefixes: one of 32 or 128 bits is an address, whatever its name is.
+    pub fn with_prefixes(id: u32, name: &str, width: i32, annotations: &[String]) -> Field {
+        let field = Field::new(id, name, width, annotations);
+        let address = match field.width {
+            32 => Notation::Ipv4,
+            128 => Notation::Ipv6,
+            _ => return field,
+        };
+        Field {
+            notation: annotated(annotations).unwrap_or(address),
+            ..field
+        }
+    }
+
     /// `bit<32>`, as the program writes it.
     pub fn type_name(&self) -> String {
         match (self.width, self.is_signed) {
@@ -351,5 +365,14 @@ mod tests {
     fn annotations_choose_the_notation() {
         let annotations = ["@format(IPV4_ADDRESS)".to_string()];
         assert_eq!(Field::new(1, "next", 32, &annotations).notation, Notation::Ipv4);
+    }
+
+    #[test]
+    fn prefixes_are_of_addresses() {
+        let notation = |width, annotations: &[String]| Field::with_prefixes(1, "next", width, annotations).notation;
+        assert_eq!(notation(32, &[]), Notation::Ipv4);
+        assert_eq!(notation(128, &[]), Notation::Ipv6);
+        assert_eq!(notation(16, &[]), Notation::Decimal);
+        assert_eq!(notation(32, &["@format(HEX)".to_string()]), Notation::Hexadecimal);
     }
 }
