@@ -22,6 +22,9 @@ use forebay_ports::PortSpec;
 /// The signal that lets `forebay run` print its statistics.
 const SHOW: i32 = signal_hook::consts::SIGUSR1;
 
+/// The folder of instances of everyone who may write there.
+const COMMON: &str = "/run/forebay";
+
 /// The signal that ends it.
 const END: i32 = signal_hook::consts::SIGTERM;
 
@@ -73,8 +76,8 @@ impl RunFolder {
         let own = || std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("forebay"));
         let folder = match named {
             Some(folder) => folder.to_owned(),
-            None if files::make_folder(Path::new("/run/forebay")).is_ok() => "/run/forebay".into(),
-            None => own().context("/run/forebay cannot be made, and $XDG_RUNTIME_DIR is not set; see --run-dir")?,
+            None if is_usable(Path::new(COMMON)) => COMMON.into(),
+            None => own().context("/run/forebay cannot be used, and $XDG_RUNTIME_DIR is not set; see --run-dir")?,
         };
         files::make_folder(&folder)?;
         Ok(RunFolder(folder))
@@ -270,6 +273,12 @@ impl RunFolder {
     }
 }
 
+/// Whether files can be made in a folder, which may be another user's.
+fn is_usable(folder: &Path) -> bool {
+    let probe = folder.join(format!(".{}", std::process::id()));
+    files::make_folder(folder).is_ok() && files::check_writable(&probe).is_ok()
+}
+
 /// Whether entries come from elsewhere than the function's demonstration.
 fn is_configured(options: &[OsString]) -> bool {
     let mut words = options.iter().filter_map(|option| option.to_str());
@@ -384,6 +393,14 @@ mod tests {
         assert!(is_configured("grpc = true\n"));
         assert!(!is_configured("workers = 2\ngrpc = false\n"));
         assert!(!super::is_configured(&["--config".into(), "/no/such/file".into()]));
+    }
+
+    #[test]
+    fn a_folder_in_which_nothing_can_be_written_is_not_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(is_usable(&folder.path().join("below")));
+        assert_eq!(folder.path().join("below").read_dir().expect("it was made").count(), 0);
+        assert!(!is_usable(Path::new("/proc/self")));
     }
 
     #[test]
