@@ -839,6 +839,7 @@ fn failures_are_json_too() {
         &["trace", &*wrong, "--hex", "00"],
         &["state", "show", "no-such-folder"],
         &["ctl", "--connect", "127.0.0.1:1", "table", "list"],
+        &["ctl", "help", "tabel"],
     ] {
         let ran = forebay(&[words, &["--json"]].concat());
         assert_ne!(ran.code, 0, "{words:?}");

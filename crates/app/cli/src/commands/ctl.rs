@@ -132,7 +132,9 @@ fn said(error: anyhow::Error) -> Result<Status> {
     let is_refusal = error.downcast_ref::<CallError>().is_some_and(CallError::is_refusal);
     match is_refusal || error.is::<Mistake>() {
         true => {
-            output::error(&format!("{error:#}"));
+            let message = format!("{error:#}");
+            output::error(&message);
+            output::print_failure(&serde_json::json!({ "error": message }));
             Ok(Status::Bad)
         }
         false => Err(error),
