@@ -42,7 +42,7 @@ codes! {
     W0003 MACRO_REDEFINED: "macro redefined differently",
         "A macro is given a second meaning while it still has the first; the second one counts from here on. Use #undef first if that is intended.";
     W0004 IGNORED_DIRECTIVE: "line that begins with `#` and is no directive",
-        "A line whose first character is `#` belongs to the preprocessor. One that it does not know is left out, as p4c leaves it out. Comments begin with `//`.";
+        "A line whose first character is `#` belongs to the preprocessor. One that it does not know is left out, as p4c leaves it out; of such lines one below the other the first is reported. Comments begin with `//`.";
     W0005 BUILT_IN_INCLUDED: "built-in file in place of one of p4c's",
         "The program includes a file of p4c's folder `p4include` by a path that is not on this machine. The built-in file of that name is taken. Write the name between angle brackets, which works on every machine: `#include <v1model.p4>`.";
     E0101 UNEXPECTED_TOKEN: "unexpected token",

@@ -54,34 +54,56 @@ impl Preprocessor<'_> {
             "line" => self.line_directive(span, rest),
             "pragma" | "ident" => {}
             _ if name.kind == TokenKind::Integer => self.line_directive(span, &line),
-            _ => self.unknown_directive(span, name),
+            _ => self.unknown_directive(span, &line),
         }
     }
 
     /// A line that begins with `##`, as banners of comments in other languages do.
     pub(super) fn ignored_line(&mut self, hashes: &Token) {
-        drop(self.rest_of_line());
+        let line = self.rest_of_line();
         let message = "no preprocessor directive begins with `##`, so this line is ignored";
-        self.diagnostics
-            .push(Diagnostic::warning(codes::IGNORED_DIRECTIVE, hashes.span, message).hint("write comments with `//`"));
+        self.ignore(hashes.span, &line, message);
     }
 
     /// A line that begins with `#` and is no directive. p4c takes it for a comment; what looks like a misspelt
-    /// directive is an error.
-    fn unknown_directive(&mut self, span: Span, name: &Token) {
+    /// directive is an error, unless the comment goes on there.
+    fn unknown_directive(&mut self, span: Span, line: &[Token]) {
+        let Some(name) = line.first() else { return };
         let spelling = name.spelling(&self.interner);
         let message = format!("`#{spelling}` is not a preprocessor directive");
-        self.diagnostics.push(match closest_name(spelling, DIRECTIVES) {
-            Some(directive) => {
-                Diagnostic::error(codes::UNKNOWN_DIRECTIVE, span, message).hint(format!("did you mean `#{directive}`?"))
-            }
-            None => Diagnostic::warning(
-                codes::IGNORED_DIRECTIVE,
-                span,
-                format!("{message}, so this line is ignored"),
-            )
-            .hint("write comments with `//`"),
-        });
+        let goes_on = name.spaced && self.follows_ignored(span);
+        if let Some(directive) = closest_name(spelling, DIRECTIVES).filter(|_| !goes_on) {
+            let error = Diagnostic::error(codes::UNKNOWN_DIRECTIVE, span, message);
+            let hint = format!("did you mean `#{directive}`?");
+            return self.diagnostics.push(error.hint(hint));
+        }
+        self.ignore(span, line, &format!("{message}, so this line is ignored"));
+    }
+
+    /// Ignores a line. Of lines one below the other, as comments of other languages have, the first is reported.
+    fn ignore(&mut self, begin: Span, line: &[Token], message: &str) {
+        if !self.follows_ignored(begin) {
+            let warning = Diagnostic::warning(codes::IGNORED_DIRECTIVE, begin, message);
+            self.diagnostics.push(warning.hint("write comments with `//`"));
+        }
+        self.ignored = Some(line.last().map_or(begin, |token| token.span));
+    }
+
+    /// Whether nothing stands between a line and the one that was ignored last.
+    fn follows_ignored(&self, begin: Span) -> bool {
+        let Some(before) = self
+            .ignored
+            .filter(|before| before.file == begin.file && before.end <= begin.start)
+        else {
+            return false;
+        };
+        let between = Span {
+            file: begin.file,
+            start: before.end,
+            end: begin.start,
+        };
+        let text = self.sources.text(between);
+        text.bytes().all(|byte| byte.is_ascii_whitespace() || byte == b'#')
     }
 
     /// The tokens up to the end of the line, which is read too.

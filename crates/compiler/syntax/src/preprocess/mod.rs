@@ -180,6 +180,8 @@ struct Preprocessor<'a> {
     readable: usize,
     /// Whether a file that is included was not found.
     missing_file: bool,
+    /// The end of the last line that was ignored because it is no directive.
+    ignored: Option<Span>,
     /// Words with letters that P4 does not allow, each of which is reported once.
     foreign_words: HashSet<Symbol>,
     last_span: Span,
@@ -205,6 +207,7 @@ impl<'a> Preprocessor<'a> {
             budget: MAX_TOKENS,
             readable: MAX_READ,
             missing_file: false,
+            ignored: None,
             foreign_words: HashSet::new(),
             last_span: Span::NONE,
             unreadable: HashSet::new(),

@@ -146,7 +146,12 @@ fn mistakes_are_reported() {
     assert_eq!(codes_of("#if 1\n#else\n#else\n#endif\n"), ["E0009"]);
     assert_eq!(codes_of("#inclde \"x\"\n"), ["E0008"]);
     assert_eq!(codes_of("# a comment of another language\n"), ["W0004"]);
-    assert_eq!(codes_of("#### a banner ####\n#####\n"), ["W0004"; 2]);
+    assert_eq!(codes_of("#### a banner ####\n#####\n"), ["W0004"]);
+    assert_eq!(codes_of("# Copyright\n#\n\n# in (Apache)\n## end\n"), ["W0004"]);
+    assert_eq!(
+        codes_of("# Copyright\nx\n# Licensed\n#inclde\n"),
+        ["W0004", "W0004", "E0008"]
+    );
     assert_eq!(codes_of("#include \"x\"\n"), ["E0005"]);
     assert_eq!(
         codes_of("#define\n#define F(1) x\n#include\n"),
