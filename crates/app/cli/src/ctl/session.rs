@@ -9,9 +9,12 @@ use forebay_protocol::StateReport;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{Entity, Update};
-use forebay_shell::{Catalog, Change, Command, Mistake, Modification, Reading, show};
+use forebay_shell::{Catalog, Change, Command, Mistake, Modification, Reading, Record, show};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+
+/// What is said where there are no names.
+const NO_PROGRAM: &str = "the switch has no program yet: `pipeline push FILE.p4`";
 
 /// Updates that go to the switch in one batch.
 const BATCH: usize = 1_000;
@@ -83,7 +86,7 @@ impl Session {
     pub fn perform(&mut self, words: &[String]) -> Result<Next> {
         match self.read_command(words)? {
             Command::Help(text) => output::print(&text)?,
-            Command::Show(records) => self.format.records(&records)?,
+            Command::Show(records) => self.show(&records)?,
             Command::Capabilities => self.capabilities()?,
             Command::State => self.state()?,
             Command::Statistics => self.statistics()?,
@@ -146,7 +149,7 @@ impl Session {
     fn without_program(&self, mistake: Mistake) -> Mistake {
         match self.has_program {
             true => mistake,
-            false => mistake.help("the switch has no program yet: `pipeline push FILE.p4`"),
+            false => mistake.help(NO_PROGRAM),
         }
     }
 
@@ -208,10 +211,19 @@ impl Session {
         let mut found = self.client.read(reading.entities)?;
         found.truncate(reading.limit.unwrap_or(usize::MAX));
         let records = show::entities(&self.catalog, &found);
-        match records.is_empty() && !self.format.is_json() {
+        match records.is_empty() && self.has_program && !self.format.is_json() {
             true => output::print("nothing there\n"),
-            false => self.format.records(&records),
+            false => self.show(&records),
         }
+    }
+
+    /// Shows records, or says why there can be none.
+    fn show(&self, records: &[Record]) -> Result<()> {
+        if self.has_program || self.format.is_json() || !records.is_empty() {
+            return self.format.records(records);
+        }
+        output::info(NO_PROGRAM);
+        Ok(())
     }
 
     /// Writes, or adds to what is gathered.
