@@ -79,6 +79,26 @@ fn results_as_json() {
     assert_eq!(test["failures"][0]["kind"], "different");
 }
 
+#[test]
+fn results_are_in_their_file_though_nobody_reads_the_output() {
+    let folder = folder();
+    let bad = write(folder.path(), "bad.stf", BAD);
+    let file = folder.path().join("results.xml");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let ended = std::process::Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(["test", &program(), &bad, "--junit"])
+        .arg(&file)
+        .stdout(writer)
+        .status();
+    assert_eq!(ended.expect("the command runs").code(), Some(1));
+    let results = std::fs::read_to_string(file).expect("results");
+    assert!(results.contains("failures=\"1\""), "{results}");
+    let missing = folder.path().join("none/results.xml");
+    let ran = forebay(&["test", &program(), &bad, "--junit", &missing.to_string_lossy()]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "it is known before the tests");
+}
+
 /// A program in P4 that sends every packet to the port that `port.p4` and `PORT` say.
 const REFLECTOR: &str = r#"
 #include <core.p4>

@@ -95,6 +95,9 @@ enum Device {
 /// Runs the tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let suites = suites(arguments)?;
+    if let Some(path) = &arguments.junit {
+        files::check_writable(path)?;
+    }
     let repeated = repeated(&suites);
     let mut results = Results::new(arguments);
     parallel::in_order(
@@ -258,6 +261,8 @@ struct Results {
     json: Option<Vec<Value>>,
     junit: Junit,
     junit_file: Option<PathBuf>,
+    /// Why the standard output cannot be written any more; without a file that ends the tests.
+    printed: Result<()>,
     passed: usize,
     failed: usize,
     worst: Status,
@@ -274,6 +279,7 @@ impl Results {
             json: arguments.json.then(Vec::new),
             junit: Junit::default(),
             junit_file: arguments.junit.clone(),
+            printed: Ok(()),
             passed: 0,
             failed: 0,
             worst: Status::Good,
@@ -297,22 +303,39 @@ impl Results {
                     json.push(test.json(&suite.program))
                 }
                 Some(_) => {}
-                None => output::print(&test.text(self.detail))?,
+                None if self.printed.is_ok() => self.printed = output::print(&test.text(self.detail)),
+                None => {}
             }
         }
-        Ok(())
+        match self.junit_file {
+            Some(_) => Ok(()),
+            None => std::mem::replace(&mut self.printed, Ok(())),
+        }
     }
 
     fn finish(self) -> Result<Status> {
-        let Results { passed, failed, .. } = self;
-        if let Some(path) = &self.junit_file {
-            files::write(path, self.junit.text())?;
+        let Results {
+            json,
+            junit,
+            junit_file,
+            printed,
+            passed,
+            failed,
+            worst,
+            ..
+        } = self;
+        if let Some(path) = &junit_file {
+            files::write(path, junit.text())?;
         }
-        match self.json {
-            Some(tests) => output::print_json(&json!({ "passed": passed, "failed": failed, "tests": tests }))?,
-            None => output::print(&format!("{passed} passed, {failed} failed\n"))?,
+        let printed = printed.and_then(|()| match json {
+            Some(tests) => output::print_json(&json!({ "passed": passed, "failed": failed, "tests": tests })),
+            None => output::print(&format!("{passed} passed, {failed} failed\n")),
+        });
+        match printed {
+            // The reader has seen enough.
+            Err(error) if output::is_broken_pipe(&error) => Ok(worst),
+            printed => printed.map(|()| worst),
         }
-        Ok(self.worst)
     }
 }
 
