@@ -291,6 +291,14 @@ fn ternary(
             Type::Int => operator::of_one_width(cx, then_value, else_value),
             _ => (then_value, else_value),
         };
+        if let (Value::Text(first), Value::Text(second)) = (&then_value, &else_value)
+            && first != second
+        {
+            let message = "which of the two strings this is, is known only at run time";
+            let diagnostic = Diagnostic::error(codes::UNSUPPORTED_EXPRESSION, span, message);
+            cx.diagnostics
+                .push(diagnostic.hint("choose by `if` between two statements, each with one of them"));
+        }
         let leaves = then_value.components().len();
         let condition = if leaves > 1 {
             graph::simple(cx, condition)
