@@ -109,7 +109,12 @@ impl Shape {
                 None if position < known.len() => (position, word.as_str()),
                 None => return Err(too_many(word, what, known.len())),
             };
-            texts[index] = Some(text);
+            if texts[index].replace(text).is_some() {
+                return Err(Mistake::new(match known[index] {
+                    "" => format!("the value of {what} is given twice"),
+                    name => format!("the value of `{name}` of {what} is given twice"),
+                }));
+            }
         }
         if let Some(missing) = texts.iter().position(Option::is_none) {
             return Err(Mistake::new(match known[missing] {
@@ -201,4 +206,26 @@ fn field(spec: &P4BitstringLikeTypeSpec, name: &str) -> Option<Field> {
 fn too_many(word: &str, what: &str, count: usize) -> Mistake {
     let values = if count == 1 { "value" } else { "values" };
     Mistake::new(format!("`{word}` is too much: {what} has {count} {values}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_given_once() {
+        let member = |name: &str| (name.to_string(), Shape::Bool);
+        let shape = Shape::Struct(vec![member("a"), member("b")]);
+        let read = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+            shape
+                .read("register `r`", &words)
+                .map_err(|mistake| mistake.to_string())
+        };
+        assert!(read("a=1 b=0").is_ok() && read("b=0 a=1").is_ok());
+        assert_eq!(
+            read("a=1 b=0 a=0"),
+            Err("the value of `a` of register `r` is given twice".to_string())
+        );
+    }
 }
