@@ -18,6 +18,8 @@ pub(super) struct Gathered {
     updates: Vec<Update>,
     /// The line that each update comes from.
     lines: Vec<String>,
+    /// Lines that are wrong, of which nothing is gathered.
+    wrong: usize,
     /// The last change of each entity, among the first so many changes.
     known: HashMap<String, usize>,
     indexed: usize,
@@ -30,9 +32,25 @@ impl Gathered {
             atomicity,
             updates: Vec::new(),
             lines: Vec::new(),
+            wrong: 0,
             known: HashMap::new(),
             indexed: 0,
         }
+    }
+
+    /// A line is wrong.
+    pub(super) fn miss(&mut self) {
+        self.wrong += 1;
+    }
+
+    /// Whether it is what its lines have said, or need not be.
+    fn check(&self) -> Result<(), Mistake> {
+        if self.wrong == 0 || self.atomicity == Atomicity::ContinueOnError {
+            return Ok(());
+        }
+        let lines = if self.wrong == 1 { "line is" } else { "lines are" };
+        let mistake = Mistake::new(format!("nothing of the batch was done: {} {lines} wrong", self.wrong));
+        Err(mistake.help("`begin --continue` does what can be done"))
     }
 
     /// How many changes there are.
@@ -88,6 +106,7 @@ fn changes(session: &mut Session, words: &[String], gathered: &mut Gathered) -> 
 
 /// Sends what was gathered. An error says which lines the switch has refused.
 pub(super) fn commit(session: &mut Session, gathered: Gathered) -> Result<()> {
+    gathered.check()?;
     let Gathered {
         atomicity,
         updates,
@@ -125,4 +144,25 @@ fn refused(error: &CallError, lines: &[String], atomicity: Atomicity) -> Mistake
         let _ = write!(text, "\n  {words}");
     }
     Mistake::new(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_with_a_wrong_line_is_not_done() {
+        let check = |atomicity, wrong| {
+            let mut gathered = Gathered::new(atomicity);
+            (0..wrong).for_each(|_| gathered.miss());
+            gathered.check().map_err(|mistake| mistake.to_string())
+        };
+        assert_eq!(check(Atomicity::DataplaneAtomic, 0), Ok(()));
+        assert_eq!(check(Atomicity::ContinueOnError, 2), Ok(()));
+        let said = check(Atomicity::RollbackOnError, 2).expect_err("two are wrong");
+        assert!(
+            said.starts_with("nothing of the batch was done: 2 lines are wrong"),
+            "{said}"
+        );
+    }
 }

@@ -24,6 +24,7 @@ pub fn run_script(session: &mut Session, keeps_going: bool) -> Result<Status> {
                 if !keeps_going {
                     return Ok(status);
                 }
+                session.miss();
             }
             Err(error) => return Err(error),
         }

@@ -130,6 +130,11 @@ impl Session {
         self.gathered.as_ref().map(Gathered::changes)
     }
 
+    /// A line was wrong; if changes are gathered, it is missing among them.
+    pub(super) fn miss(&mut self) {
+        self.gathered.iter_mut().for_each(Gathered::miss);
+    }
+
     /// Gathers changes from now on. Those that are gathered already are not forgotten.
     fn begin(&mut self, atomicity: Atomicity) -> Result<()> {
         if let Some(changes) = self.gathered_changes() {
