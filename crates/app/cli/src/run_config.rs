@@ -91,7 +91,9 @@ pub fn has_key(options: &[OsString], keys: &[&str]) -> bool {
 fn of_file(text: &str, run: &Command, written: &[OsString]) -> Result<Vec<OsString>, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let before = error.span().map_or(0, |span| span.start.min(text.len()));
-        format!(":{}: {}", text[..before].lines().count().max(1), error.message())
+        // What is missing at the end of the file is missing in its last line.
+        let line = (1 + text[..before].matches('\n').count()).min(text.lines().count().max(1));
+        format!(":{line}: {}", error.message())
     })?;
     let mut words = Vec::new();
     for (key, value) in &table {
@@ -288,6 +290,8 @@ mod tests {
             ":1: `workers` needs a value, not true or false"
         );
         assert!(error("workers = \n").starts_with(":1: "));
+        assert!(error("workers = 1\n\nworkers = 2\n").starts_with(":3: "));
+        assert!(error("workers = 1\ninterfaces = [\"1@a\"\n").starts_with(":2: "));
         assert_eq!(
             error("\nworkers = \"two\"\n"),
             ":2: `workers`: invalid value 'two': expected a whole number"
