@@ -87,7 +87,7 @@ impl Completer for Completion {
         _: &rustyline::Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let before = &line[..position];
-        let start = before.rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
+        let start = start_of_word(before);
         // Within quotes nothing is completed.
         let mut words = forebay_shell::split(&before[..start]).unwrap_or_default();
         words.push(before[start..].to_string());
@@ -104,9 +104,28 @@ impl Completer for Completion {
     }
 }
 
+/// Where the last word of a text begins. A blank may have several bytes, as those that are copied from a web page.
+fn start_of_word(text: &str) -> usize {
+    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    text.len() - word.len()
+}
+
 impl Hinter for Completion {
     type Hint = String;
 }
 impl Highlighter for Completion {}
 impl Validator for Completion {}
 impl Helper for Completion {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_begin_behind_any_blank() {
+        assert_eq!(start_of_word("table du"), 6);
+        assert_eq!(start_of_word("table\u{a0}du"), 7);
+        assert_eq!(start_of_word("table "), 6);
+        assert_eq!(start_of_word(""), 0);
+    }
+}
