@@ -21,10 +21,10 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Tells a terminal to cut lines at its edge, so that the number of lines written is known.
-const NO_WRAPPING: &str = "\x1b[?7l";
+pub const NO_WRAPPING: &str = "\x1b[?7l";
 
 /// Tells it to wrap them again.
-const WRAPPING: &str = "\x1b[?7h";
+pub const WRAPPING: &str = "\x1b[?7h";
 
 /// How long the end waits for a reader of the last statistics.
 const PATIENCE: Duration = Duration::from_secs(1);

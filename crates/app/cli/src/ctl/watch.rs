@@ -2,6 +2,7 @@
 
 use super::session::Session;
 use crate::output;
+use crate::statistics::{NO_WRAPPING, WRAPPING};
 use anyhow::{Context, Result};
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
@@ -103,14 +104,21 @@ fn refresh(session: &Session, records: &[Record], lines: usize) -> Result<usize>
         true => "nothing counted yet\n".to_string(),
         false => listing::text(records),
     };
-    let is_terminal = std::io::stdout().is_terminal();
-    let back = match (is_terminal, lines) {
-        (true, 1..) => format!("\x1b[{lines}A\x1b[J"),
-        (true, 0) => String::new(),
-        (false, _) => "\n".to_string(),
+    let shown = match std::io::stdout().is_terminal() {
+        true => in_place(&text, lines),
+        false => format!("\n{text}"),
     };
-    output::print(&format!("{back}{text}"))?;
+    output::print(&shown)?;
     Ok(text.lines().count())
+}
+
+/// What puts a text in the place of the last `lines` lines of a terminal.
+fn in_place(text: &str, lines: usize) -> String {
+    let back = match lines {
+        0 => String::new(),
+        _ => format!("\x1b[{lines}A\x1b[J"),
+    };
+    format!("{back}{NO_WRAPPING}{text}{WRAPPING}")
 }
 
 /// Shows digests as they come, and acknowledges them.
@@ -159,4 +167,15 @@ fn follow(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_takes_one_line_of_the_terminal() {
+        assert_eq!(in_place("long\n", 0), "\x1b[?7llong\n\x1b[?7h");
+        assert_eq!(in_place("long\n", 2), "\x1b[2A\x1b[J\x1b[?7llong\n\x1b[?7h");
+    }
 }
