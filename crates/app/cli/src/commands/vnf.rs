@@ -253,20 +253,37 @@ fn measured(measure: &Measure) -> Result<Status> {
         let mut progress = TestProgress::new(&stop);
         let size = template.measure(bytes, &mut progress);
         progress.finish();
-        let size = size?;
+        let size = match size {
+            Ok(size) => size,
+            Err(error) => {
+                if measure.json && !sizes.is_empty() {
+                    output::print_json(&sizes_json(&measure.function, &sizes, Some(&error)))?;
+                }
+                return Err(error);
+            }
+        };
         if !measure.json {
             output::print(&row(&size))?;
         }
         sizes.push(size);
     }
     if measure.json {
-        let sizes: Vec<Value> = sizes.iter().map(Size::json).collect();
-        output::print_json(&json!({ "function": measure.function, "sizes": sizes }))?;
+        output::print_json(&sizes_json(&measure.function, &sizes, None))?;
     } else {
         output::print(&remarks(&sizes))?;
     }
     let all_pass = sizes.iter().all(|size| size.pps.is_some());
     Ok(if all_pass { Status::Good } else { Status::Bad })
+}
+
+/// What was measured, and why not all of it was.
+fn sizes_json(function: &str, sizes: &[Size], error: Option<&anyhow::Error>) -> Value {
+    let sizes: Vec<Value> = sizes.iter().map(Size::json).collect();
+    let mut json = json!({ "function": function, "sizes": sizes });
+    if let Some(error) = error {
+        json["error"] = format!("{error:#}").into();
+    }
+    json
 }
 
 /// The traffic that is in a function's folder.
@@ -372,6 +389,17 @@ mod tests {
         let row = row(&size(LimitedBy::Tester));
         let words: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(words, ["64", "none", "tester", "-", "-", "1.5µs", "2.0ms"]);
+    }
+
+    #[test]
+    fn what_was_measured_before_an_error_is_not_lost() {
+        let error = anyhow::anyhow!("the test was stopped");
+        let json = sizes_json("nat44", &[size(LimitedBy::Tester)], Some(&error));
+        assert_eq!(
+            (&json["sizes"][0]["bytes"], &json["error"]),
+            (&json!(64), &json!("the test was stopped"))
+        );
+        assert!(sizes_json("nat44", &[], None).get("error").is_none());
     }
 
     #[test]
