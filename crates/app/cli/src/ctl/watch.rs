@@ -4,9 +4,10 @@ use super::session::Session;
 use crate::output;
 use crate::statistics::{NO_WRAPPING, WRAPPING};
 use anyhow::{Context, Result};
+use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::stream_message_request::Update as Request;
 use forebay_protocol::p4::v1::stream_message_response::Update as Response;
-use forebay_protocol::p4::v1::{DigestList, DigestListAck};
+use forebay_protocol::p4::v1::{DigestEntry, DigestList, DigestListAck, Entity};
 use forebay_shell::rates::Rates;
 use forebay_shell::{Limit, Record, Watching, listing, show};
 use signal_hook::consts::SIGINT;
@@ -123,6 +124,13 @@ fn in_place(text: &str, lines: usize) -> String {
 
 /// Shows digests as they come, and acknowledges them.
 pub(super) fn digests(session: &mut Session, ids: &[u32], limit: Limit) -> Result<()> {
+    let all = Entity {
+        entity: Some(Kind::DigestEntry(DigestEntry::default())),
+    };
+    // A switch that does not say which digests are on may send any.
+    if session.client.read(vec![all]).is_ok_and(|on| !is_one_on(&on, ids)) {
+        output::note("nothing comes until a digest is on: `digest enable DIGEST`");
+    }
     follow(session, limit, |session, message| {
         let Response::Digest(list) = message else { return Ok(0) };
         session.client.send(Request::DigestAck(DigestListAck {
@@ -130,6 +138,14 @@ pub(super) fn digests(session: &mut Session, ids: &[u32], limit: Limit) -> Resul
             list_id: list.list_id,
         }))?;
         show_digests(session, ids, &list)
+    })
+}
+
+/// Whether one of the digests with these ids is on, or any if there are none.
+fn is_one_on(on: &[Entity], ids: &[u32]) -> bool {
+    on.iter().any(|entity| match &entity.entity {
+        Some(Kind::DigestEntry(entry)) => ids.is_empty() || ids.contains(&entry.digest_id),
+        _ => false,
     })
 }
 
@@ -172,6 +188,19 @@ fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digests_come_when_one_of_those_wanted_is_on() {
+        let entry = DigestEntry {
+            digest_id: 7,
+            config: None,
+        };
+        let on = [Entity {
+            entity: Some(Kind::DigestEntry(entry)),
+        }];
+        assert!(is_one_on(&on, &[]) && is_one_on(&on, &[3, 7]));
+        assert!(!is_one_on(&on, &[3]) && !is_one_on(&[], &[]));
+    }
 
     #[test]
     fn a_long_line_takes_one_line_of_the_terminal() {
