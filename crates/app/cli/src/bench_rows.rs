@@ -120,6 +120,7 @@ fn check_options(what: &WhatArguments, programs: &[&str]) -> Result<()> {
     let of_own = [
         ("--pcap", what.pcap.is_some()),
         ("--updates", what.updates.is_some()),
+        ("--ports", what.ports != [1, 2]),
         ("-D", !what.compile.define.is_empty()),
         ("-I", !what.compile.include.is_empty()),
     ];
@@ -133,6 +134,21 @@ fn check_options(what: &WhatArguments, programs: &[&str]) -> Result<()> {
     }
     if !what.flows.is_empty() && programs.iter().all(is_own) {
         bail!("--flows: the flows of a program of your own are those of its --pcap");
+    }
+    let usual = IotScale::default();
+    let is_iot = |program: &&str| program.starts_with("iot_");
+    let (plain, iot) = (
+        programs.iter().any(|program| !is_own(program) && !is_iot(program)),
+        programs.iter().any(|program| !is_own(program) && is_iot(program)),
+    );
+    let (of_plain, of_iot) = ("portfwd, l2fwd and l3fwd", "iot_aggregate and iot_disaggregate");
+    let of_some = [
+        ("--frame-size", what.frame_size != [64], plain, of_plain),
+        ("--batch", what.batch != usual.batch, iot, of_iot),
+        ("--message-size", what.message_size != usual.message_bytes, iot, of_iot),
+    ];
+    if let Some((name, _, _, of)) = of_some.iter().find(|(_, is_given, is_used, _)| *is_given && !is_used) {
+        bail!("{name} is for {of}");
     }
     Ok(())
 }

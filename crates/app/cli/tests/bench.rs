@@ -109,6 +109,13 @@ fn what_cannot_be_measured_is_said_plainly() {
         (&["iot_aggregate", "--batch", "3"], "1, 2, 4 or 8"),
         (&["l3fwd", "--pcap", "x.pcap"], "--pcap is for a program of your own"),
         (&["x.p4", "--pcap", "x.pcap", "--flows", "3"], "--flows"),
+        (&["l3fwd", "--ports", "3,4"], "--ports is for a program of your own"),
+        (&["iot_aggregate", "--frame-size", "128"], "--frame-size is for portfwd"),
+        (&["l3fwd", "--batch", "4"], "--batch is for iot_aggregate"),
+        (
+            &["x.p4", "--pcap", "x.pcap", "--message-size", "30"],
+            "--message-size is for iot_aggregate",
+        ),
     ] {
         let ran = bench(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.stdout);
