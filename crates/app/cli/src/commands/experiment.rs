@@ -143,15 +143,13 @@ fn is_evaluation(folder: &Path) -> bool {
 fn evaluate(folder: &Path, name: &str, quick: bool, json: bool) -> Result<Value> {
     let read = evaluation::read(folder)?;
     let found = evaluation::measure(folder, &read, quick, None)?;
-    if !quick {
-        remove_charts(folder)?;
-    }
     let printed = match json {
         true => Ok(()),
         false => output::print(&found.markdown(&read, &command(name))),
     };
     if !quick {
         evaluation::write(&found, &read, &command(name), folder)?;
+        remove_other_charts(folder, &found.charts())?;
     }
     printed?;
     Ok(serde_json::to_value(&found)?)
@@ -164,8 +162,8 @@ fn report_anew(folder: &Path, name: &str) -> Result<()> {
     }
     let (read, found) = (evaluation::read(folder)?, evaluation::recorded(folder)?);
     evaluation::check_writable(folder)?;
-    remove_charts(folder)?;
-    evaluation::write_report(&found, &read, &command(name), folder)
+    evaluation::write_report(&found, &read, &command(name), folder)?;
+    remove_other_charts(folder, &found.charts())
 }
 
 /// What writes an experiment's report.
@@ -258,12 +256,20 @@ fn run_one(folder: &Path, name: &str, quick: bool, ignore_fit: bool, json: bool)
     Ok(report)
 }
 
-/// Takes away the charts of a former run, which this one may not have.
-fn remove_charts(folder: &Path) -> Result<()> {
+/// Takes away the charts of a former run that this one does not have: when those of this one are written, since a disk
+/// may be full.
+fn remove_other_charts<C>(folder: &Path, charts: &[(String, C)]) -> Result<()> {
+    let is_kept = |path: &Path| {
+        let stem = path.file_stem();
+        charts
+            .iter()
+            .any(|(name, _)| stem.is_some_and(|stem| stem == name.as_str()))
+    };
     let cannot = || format!("cannot remove charts from {}", folder.display());
     for entry in std::fs::read_dir(folder).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();
-        if path.extension().is_some_and(|kind| kind == "svg" || kind == "pdf") {
+        let is_chart = path.extension().is_some_and(|kind| kind == "svg" || kind == "pdf");
+        if is_chart && !is_kept(&path) {
             std::fs::remove_file(&path).with_context(cannot)?;
         }
     }
@@ -272,13 +278,31 @@ fn remove_charts(folder: &Path) -> Result<()> {
 
 fn write(folder: &Path, report: &Report, command: &str) -> Result<()> {
     let mut text = report.markdown(command);
-    remove_charts(folder)?;
-    for (metric, chart) in report.charts() {
+    let charts = report.charts();
+    for (metric, chart) in &charts {
         files::write(&folder.join(format!("{metric}.svg")), chart.svg())?;
         files::write(&folder.join(format!("{metric}.pdf")), chart.pdf())?;
         text.push_str(&format!("\n![{metric}]({metric}.svg)\n"));
     }
     files::write(&folder.join("result.md"), text)?;
     let json = serde_json::to_string_pretty(&report.json())?;
-    Ok(files::write(&folder.join("result.json"), format!("{json}\n"))?)
+    files::write(&folder.join("result.json"), format!("{json}\n"))?;
+    remove_other_charts(folder, &charts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_of_a_former_run_go_and_others_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        for name in ["old.svg", "old.pdf", "max.gbps.svg", "result.md"] {
+            files::write(&path(name), "x").expect("a file");
+        }
+        remove_other_charts(folder.path(), &[("max.gbps".to_string(), ())]).expect("a folder");
+        assert!(!path("old.svg").exists() && !path("old.pdf").exists());
+        assert!(path("max.gbps.svg").exists() && path("result.md").exists());
+    }
 }
