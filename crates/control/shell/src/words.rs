@@ -2,6 +2,9 @@
 
 use crate::mistake::Mistake;
 
+/// The mark with which some editors begin a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The words of a line.
 ///
 /// # Errors
@@ -14,7 +17,7 @@ pub fn split(line: &str) -> Result<Vec<String>, Mistake> {
         match letter {
             '"' | '\'' => word.get_or_insert_default().push_str(&quoted(letter, &mut letters)?),
             '#' if word.is_none() => break,
-            blank if blank.is_whitespace() => words.extend(word.take()),
+            blank if blank.is_whitespace() || blank == BYTE_ORDER_MARK => words.extend(word.take()),
             other => word.get_or_insert_default().push(other),
         }
     }
@@ -43,6 +46,8 @@ mod tests {
         assert_eq!(words, ["table", "add", "x", "a bc", ""]);
         assert_eq!(split("# all of it").unwrap(), Vec::<String>::new());
         assert_eq!(split("port#1").unwrap(), ["port#1"]);
+        assert_eq!(split("\u{feff}table dump").unwrap(), ["table", "dump"]);
+        assert_eq!(split("\u{feff}# note").unwrap(), Vec::<String>::new());
         assert!(split("it's").is_err());
     }
 }

@@ -70,7 +70,8 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     output::print(PROMPT)?;
     for line in stdin().lock().lines() {
         let line = line.context("cannot read the standard input")?;
-        let line = line.trim();
+        // Some editors begin a file with a byte order mark.
+        let line = line.trim_start_matches('\u{feff}').trim();
         if ["EOF", "quit", "exit"].contains(&line) {
             return Ok(Status::Good);
         }
