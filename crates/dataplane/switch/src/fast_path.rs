@@ -15,7 +15,7 @@ use std::ops::Range;
 
 impl Switch {
     /// Receives a burst from every port, or from the caller, and lets it take the fast path as far as possible. `room`
-    /// is the number of packets that every port accepts.
+    /// is the number of packets that every port accepts: at least a burst. Ports together deliver no more than that.
     pub(crate) fn pass_through<T: Tracer>(
         &mut self,
         source: Source<'_>,
@@ -24,12 +24,13 @@ impl Switch {
         tracer: &mut T,
         activity: &mut Activity,
     ) {
+        let max = self.config.burst.min(room / self.ports.count().max(1));
         let mut room = Some(room);
         let mut burst = self.stages.received.take().expect("it is put back below");
         match source {
             Source::Ports => {
                 for place in 0..self.ports.count() {
-                    let ingress_port = self.ports.receive_at(place, &mut burst, self.config.burst, now_ns);
+                    let ingress_port = self.ports.receive_at(place, &mut burst, max, now_ns);
                     self.pass_received(&mut burst, ingress_port, &mut room, now_ns, tracer, activity);
                 }
             }

@@ -220,15 +220,14 @@ impl Switch {
     }
 
     /// The number of packets that every port accepts, if packets that arrive now may take the fast path: no packet
-    /// waits in a queue, no queue has a rate or takes nothing, and each port has room for everything that may arrive.
-    /// `None` otherwise.
+    /// waits in a queue, no queue has a rate or takes nothing, and each port has room for a burst. `None` otherwise.
     #[inline]
     fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
         if T::ON || !self.worker.has_fast_path() || self.queues.len() > 0 || self.queues.may_refuse() {
             return None;
         }
         let room = self.ports.least_room();
-        (room >= self.config.burst * self.ports.count()).then_some(room)
+        (room >= self.config.burst.max(self.ports.count())).then_some(room)
     }
 
     /// Why received packets do not take the fast path.

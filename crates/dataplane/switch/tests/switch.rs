@@ -1,7 +1,7 @@
 //! The switch around a program whose packets contain the operations to perform (`operations.ir`).
 
 use forebay_packet::{Burst, MemoryPort, Port, PortCounters, PortError, PortState};
-use forebay_pipeline::{CloneSession, DropReason, Engine, NoTrace, Options, Pipeline, Replica};
+use forebay_pipeline::{CloneSession, DropReason, Engine, NoTrace, Options, Pipeline, Replica, SlowReason};
 use forebay_switch::{Config, QueueChange, QueueLimit, QueueReport, Service, Settled, Switch};
 use proptest::prelude::*;
 use std::num::NonZeroU64;
@@ -428,6 +428,24 @@ fn packets_wait_for_room_in_bounded_queues() {
     bench.settle();
     assert_eq!(bench.sent_by(1), [[9, 2, 4]]);
     assert_eq!(queue(&bench).depth, 0);
+}
+
+/// Port 1 never has room for a burst of every port.
+#[test]
+fn ports_with_room_for_one_burst_keep_no_packet_off_the_fast_path() {
+    let mut bench = Bench::with_engine(Engine::Jit, Config::default());
+    let (near, far) = MemoryPort::pair("narrow", "outside", 100);
+    bench.switch.attach(1, Box::new(near));
+    bench.far_ends[1] = far;
+    (0..90).for_each(|number| bench.send(0, &[0, 1, number]));
+    let mut sent = Vec::new();
+    while !bench.switch.poll(0, &mut NoTrace).is_idle() {
+        sent.extend(bench.sent_by(1).iter().map(|frame| frame[2]));
+    }
+    assert_eq!(sent, (0..90).collect::<Vec<u8>>());
+    let paths = bench.switch.paths();
+    let queued = paths.slow().find(|(reason, _)| *reason == SlowReason::Queued);
+    assert_eq!(queued, Some((SlowReason::Queued, 0)));
 }
 
 /// What port 1 of a narrow bench sends until nothing is left.
