@@ -303,7 +303,7 @@ impl Worker {
         let report = Report {
             ports: self.switch.ports(),
             queues: self.switch.queues(),
-            counters: self.switch.counters(),
+            counters: self.status.settled(self.switch.counters()),
             digests: self.digests,
             digests_lost: self.digests_lost,
             paths: self.switch.paths(),

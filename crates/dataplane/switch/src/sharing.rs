@@ -34,12 +34,13 @@
 
 mod share;
 
+use crate::counters::Counters;
 use crate::ring::{Consumer, Producer, Progress, ring};
 use crate::rss::{Classifier, Spread};
 use forebay_packet::{Burst, DEFAULT_BURST, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
 use forebay_pipeline::Pipeline;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How workers share ports.
 #[derive(Clone, Debug)]
@@ -120,7 +121,7 @@ pub fn share_ports(
                 continue;
             }
             steering.arrivals.push(Some(arrivals.0));
-            steering.departures.push(departures.1);
+            steering.departures.push((worker, departures.1));
             let remote = RemotePort {
                 name: names[index].clone(),
                 arrivals: arrivals.1,
@@ -171,6 +172,25 @@ struct PortShared {
     failed: AtomicBool,
     arrivals: Vec<Progress<Packet>>,
     departures: Vec<Progress<Packet>>,
+    /// By worker: what it has handed over in vain.
+    refused: Vec<Refused>,
+}
+
+/// Packets that were handed to the owner of a port, and that the port has not sent.
+#[derive(Default)]
+struct Refused {
+    all: AtomicU64,
+    /// Those that the port does not count: it had failed.
+    uncounted: AtomicU64,
+}
+
+impl Refused {
+    fn count(&self, packets: u64, are_uncounted: bool) {
+        self.all.fetch_add(packets, Ordering::Relaxed);
+        if are_uncounted {
+            self.uncounted.fetch_add(packets, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Shared {
@@ -181,6 +201,7 @@ impl Shared {
             failed: AtomicBool::new(false),
             arrivals: wires.iter().map(|wire| wire.arrivals.0.progress()).collect(),
             departures: wires.iter().map(|wire| wire.departures.0.progress()).collect(),
+            refused: wires.iter().map(|_| Refused::default()).collect(),
         };
         Shared {
             closing: AtomicBool::new(false),
@@ -232,6 +253,18 @@ impl WorkerStatus {
         self.shared.resting[self.worker].store(true, Ordering::SeqCst);
     }
 
+    /// The counters of this worker's switch, in which packets for ports of other workers are transmitted as soon as
+    /// they are handed over. Those that a port has refused then are dropped.
+    pub fn settled(&self, counters: Counters) -> Counters {
+        let refused = self.shared.ports.iter().map(|port| &port.refused[self.worker].all);
+        let refused: u64 = refused.map(|count| count.load(Ordering::Relaxed)).sum();
+        Counters {
+            transmitted: counters.transmitted - refused,
+            dropped: counters.dropped + refused,
+            ..counters
+        }
+    }
+
     fn wake(&self) {
         self.shared.resting[self.worker].store(false, Ordering::SeqCst);
     }
@@ -281,7 +314,8 @@ struct SteeringPort {
     classifier: Classifier,
     /// By worker; `None` for the owner itself.
     arrivals: Vec<Option<Producer<Packet>>>,
-    departures: Vec<Consumer<Packet>>,
+    /// With the worker that hands these packets over.
+    departures: Vec<(usize, Consumer<Packet>)>,
     /// What has arrived and is not yet spread; and what leaves for other workers.
     received: Burst,
     leaving: Burst,
@@ -305,7 +339,7 @@ impl SteeringPort {
     }
 
     fn send_for_others(&mut self, now_ns: u64) -> Result<(), PortError> {
-        for departures in &mut self.departures {
+        for (worker, departures) in &mut self.departures {
             let mut waiting = departures.waiting().min(self.port.room());
             if waiting > 0 {
                 self.place.status.wake();
@@ -322,7 +356,13 @@ impl SteeringPort {
                     }
                 }
                 departures.release();
-                self.port.send(&mut self.leaving, now_ns)?;
+                let offered = self.leaving.len() as u64;
+                let sent = self.port.send(&mut self.leaving, now_ns);
+                let refused = offered - sent.as_ref().map_or(0, |accepted| *accepted as u64);
+                if refused > 0 {
+                    self.place.port().refused[*worker].count(refused, sent.is_err());
+                }
+                sent?;
             }
         }
         Ok(())
@@ -343,12 +383,24 @@ impl SteeringPort {
         self.arrivals.iter_mut().flatten().for_each(Producer::publish);
     }
 
-    /// Tells the other workers of a failure: the port is not called any more, so nothing empties their rings.
-    fn noted<T>(&self, result: Result<T, PortError>) -> Result<T, PortError> {
+    /// Tells the other workers of a failure: the port is not called any more, so nothing else empties their rings.
+    fn noted<T>(&mut self, result: Result<T, PortError>) -> Result<T, PortError> {
         if result.is_err() {
             self.place.port().failed.store(true, Ordering::SeqCst);
+            self.give_up_departures();
         }
         result
+    }
+
+    #[cold]
+    fn give_up_departures(&mut self) {
+        let mut given_up = Packet::new();
+        for (worker, departures) in &mut self.departures {
+            let waiting = departures.waiting();
+            while departures.exchange(&mut given_up) {}
+            departures.release();
+            self.place.port().refused[*worker].count(waiting as u64, true);
+        }
     }
 
     fn receive_and_send(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
@@ -399,7 +451,7 @@ impl Port for SteeringPort {
     }
 
     fn readiness(&self) -> Readiness {
-        if self.departures.iter().any(|ring| !ring.is_empty()) {
+        if self.departures.iter().any(|(_, ring)| !ring.is_empty()) {
             return Readiness::Now;
         }
         let readiness = if self.place.closing() {
@@ -437,7 +489,8 @@ impl Port for SteeringPort {
     }
 }
 
-/// A port for a worker that does not keep it. Its counters cover only what is dropped here.
+/// A port for a worker that does not keep it. Its counters cover only what is dropped here, and what was on its way
+/// when the port failed.
 struct RemotePort {
     name: String,
     arrivals: Consumer<Packet>,
@@ -449,6 +502,11 @@ struct RemotePort {
 impl RemotePort {
     fn failed(&self) -> bool {
         self.place.port().failed.load(Ordering::Relaxed)
+    }
+
+    fn lost(&self) -> u64 {
+        let refused = &self.place.port().refused[self.place.status.worker];
+        refused.uncounted.load(Ordering::Relaxed)
     }
 }
 
@@ -486,7 +544,9 @@ impl Port for RemotePort {
     }
 
     fn counters(&self) -> PortCounters {
-        self.counters
+        let mut counters = self.counters;
+        counters.count_drops(DropReason::LinkDown, self.lost());
+        counters
     }
 
     fn readiness(&self) -> Readiness {
@@ -542,26 +602,81 @@ mod tests {
         }
     }
 
-    #[test]
-    fn other_workers_know_of_a_port_that_has_failed_to_send() {
+    /// A port that is down.
+    struct Down(PortCounters);
+
+    impl Port for Down {
+        fn name(&self) -> &str {
+            "down"
+        }
+
+        fn receive(&mut self, _burst: &mut Burst, _max: usize, _now_ns: u64) -> Result<usize, PortError> {
+            Ok(0)
+        }
+
+        fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+            self.0.count_drops(DropReason::LinkDown, burst.len() as u64);
+            burst.clear();
+            Ok(0)
+        }
+
+        fn counters(&self) -> PortCounters {
+            self.0
+        }
+    }
+
+    /// A port shared by two workers, the first of which has it.
+    fn shared_by_two(port: impl Port + 'static) -> [(Box<dyn Port>, WorkerStatus); 2] {
         let program = forebay_ir::text::read(include_str!("../tests/operations.ir")).expect("a program");
         let pipeline = Arc::new(Pipeline::load(program).expect("it loads"));
         let config = SharingConfig {
             workers: 2,
             ..SharingConfig::default()
         };
-        let broken: Box<dyn Port> = Box::new(Broken);
-        let workers = share_ports(vec![(1, broken)], &pipeline, &config).into_iter();
-        let mut ports: Vec<Box<dyn Port>> = workers.map(|mut worker| worker.ports.remove(0).1).collect();
+        let port: Box<dyn Port> = Box::new(port);
+        let mut workers = share_ports(vec![(1, port)], &pipeline, &config).into_iter();
+        std::array::from_fn(|_| {
+            let mut worker = workers.next().expect("two workers");
+            (worker.ports.remove(0).1, worker.status)
+        })
+    }
+
+    fn send(port: &mut Box<dyn Port>) -> Result<usize, PortError> {
         let mut burst = Burst::new(8);
-        let mut send = |port: &mut Box<dyn Port>| {
-            burst.allocate().expect("it was sent").set_data(&[1; 60]);
-            port.send(&mut burst, 0)
-        };
-        assert_eq!(send(&mut ports[1]), Ok(1), "it waits for the owner");
-        assert!(send(&mut ports[0]).is_err());
-        assert_eq!(send(&mut ports[1]), Ok(0));
-        assert_eq!(ports[1].counters().drops(DropReason::LinkDown), 1);
-        assert_eq!(ports[1].readiness(), Readiness::Never);
+        burst.allocate().expect("it is empty").set_data(&[1; 60]);
+        port.send(&mut burst, 0)
+    }
+
+    fn transmitted(packets: u64) -> Counters {
+        Counters {
+            received: packets,
+            transmitted: packets,
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn other_workers_know_of_a_port_that_has_failed_to_send() {
+        let [(mut own, _), (mut remote, status)] = shared_by_two(Broken);
+        assert_eq!(send(&mut remote), Ok(1), "it waits for the owner");
+        assert!(send(&mut own).is_err());
+        assert_eq!(send(&mut remote), Ok(0));
+        assert_eq!(remote.counters().drops(DropReason::LinkDown), 2, "also what has waited");
+        assert_eq!(remote.readiness(), Readiness::Never);
+        let settled = status.settled(transmitted(1));
+        assert_eq!((settled.transmitted, settled.dropped), (0, 1));
+    }
+
+    #[test]
+    fn what_a_port_refuses_of_other_workers_is_not_transmitted() {
+        let [(mut own, first), (mut remote, second)] = shared_by_two(Down(PortCounters::default()));
+        assert_eq!(send(&mut remote), Ok(1), "it waits for the owner");
+        assert_eq!(second.settled(transmitted(1)), transmitted(1));
+        assert_eq!(own.receive(&mut Burst::new(8), 8, 0), Ok(0));
+        let settled = second.settled(transmitted(1));
+        assert_eq!((settled.transmitted, settled.dropped), (0, 1));
+        assert_eq!(first.settled(transmitted(1)), transmitted(1));
+        let drops = [&own, &remote].map(|port| port.counters().total_drops());
+        assert_eq!(drops, [1, 0], "it is listed once");
     }
 }
