@@ -134,9 +134,13 @@ impl Guest {
     }
 
     fn receive(&mut self) -> Result<Vec<Vec<u8>>, Fault> {
+        self.receive_up_to(64)
+    }
+
+    fn receive_up_to(&mut self, max: usize) -> Result<Vec<Vec<u8>>, Fault> {
         let mut burst = Burst::new(64);
         let mut receiver = self.link.set_receiver(0, None).expect("the ring works");
-        let result = receiver.receive(&mut burst, 64, 5, &mut self.counters);
+        let result = receiver.receive(&mut burst, max, 5, &mut self.counters);
         self.link.set_receiver(0, Some(receiver));
         result.map(|_| burst.iter().map(|packet| packet.data().to_vec()).collect())
     }
@@ -243,6 +247,28 @@ fn a_super_frame_is_cut_and_a_checksum_completed() {
     guest.offer(FROM_GUEST, 0);
     let frames = guest.receive().expect("a right frame");
     assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [154, 104]);
+}
+
+/// A guest that masks an interrupt changes its event, for example.
+#[test]
+fn segments_are_delivered_after_a_change_of_their_ring() {
+    let mut guest = Guest::new(1 << 11);
+    let (header, frame) = super_frame();
+    let at = Guest::buffer_at(FROM_GUEST, 0);
+    guest.memory.copy_in(at, &header);
+    guest.memory.copy_in(at + HEADER, &frame);
+    guest.describe(FROM_GUEST, 0, (at, HEADER + frame.len()), 0, 0);
+    guest.offer(FROM_GUEST, 0);
+    let first = guest.receive_up_to(1).expect("a right frame");
+    guest.ask(Request::SetRingEvent {
+        kind: EventKind::Call,
+        ring: FROM_GUEST,
+        has_event: false,
+    });
+    let second = guest.receive().expect("there is nothing new");
+    let lengths = [first, second].map(|frames| frames.iter().map(Vec::len).collect::<Vec<_>>());
+    assert_eq!(lengths, [[154], [104]]);
+    assert_eq!(guest.counters.received_packets, 2);
 }
 
 #[test]

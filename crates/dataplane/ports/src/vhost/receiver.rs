@@ -29,7 +29,14 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(ring: Ring, format: Format, kick: Arc<Event>, call: Option<Arc<Event>>) -> Receiver {
+    /// `segments` are those that an earlier one of the same ring has not delivered.
+    pub(crate) fn new(
+        ring: Ring,
+        format: Format,
+        kick: Arc<Event>,
+        call: Option<Arc<Event>>,
+        segments: Segments,
+    ) -> Receiver {
         Receiver {
             ring,
             format,
@@ -37,13 +44,13 @@ impl Receiver {
             call,
             chains: Chains::new(BATCH),
             large: Vec::with_capacity(FRAME_MAX),
-            segments: Segments::new(),
+            segments,
         }
     }
 
-    /// The ring, to go on with in another way.
-    pub(crate) fn ring(&self) -> &Ring {
-        &self.ring
+    /// The ring, and segments that were not delivered, to go on with in another way.
+    pub(crate) fn into_parts(self) -> (Ring, Segments) {
+        (self.ring, self.segments)
     }
 
     /// Takes chains and puts their frames into the burst until `end` are in it. False when no chain was available.

@@ -16,6 +16,7 @@ use super::receiver::Receiver;
 use super::ring::{Addresses, Ring, RingFeatures, RingParts};
 use super::sender::Sender;
 use crate::link::Fault;
+use crate::offload::segments::Segments;
 use crate::system::event::Event;
 
 const CHECKSUM: u64 = 1 << 0;
@@ -62,6 +63,8 @@ struct RingState {
     call: Option<Arc<Event>>,
     is_enabled: bool,
     is_working: bool,
+    /// Segments of a super-frame that were not delivered when it worked last.
+    segments: Option<Segments>,
 }
 
 /// A connection.
@@ -277,10 +280,11 @@ impl Session {
         }
         let base = match index % 2 {
             0 => self.link.set_sender(index / 2, None).map(|sender| sender.ring().base()),
-            _ => self
-                .link
-                .set_receiver(index / 2, None)
-                .map(|receiver| receiver.ring().base()),
+            _ => self.link.set_receiver(index / 2, None).map(|receiver| {
+                let (ring, segments) = receiver.into_parts();
+                self.rings[index].segments = Some(segments);
+                ring.base()
+            }),
         };
         if let Some(base) = base {
             self.rings[index].base = base;
@@ -322,10 +326,11 @@ impl Session {
         self.rings[index].is_working = true;
         match index % 2 {
             0 => drop(self.link.set_sender(index / 2, Some(Sender::new(ring, format, call)))),
-            _ => drop(
-                self.link
-                    .set_receiver(index / 2, Some(Receiver::new(ring, format, kick, call))),
-            ),
+            _ => {
+                let segments = self.rings[index].segments.take().unwrap_or_else(Segments::new);
+                let receiver = Receiver::new(ring, format, kick, call, segments);
+                drop(self.link.set_receiver(index / 2, Some(receiver)));
+            }
         }
         Ok(())
     }
