@@ -249,6 +249,17 @@ fn a_super_frame_is_cut_and_a_checksum_completed() {
     assert_eq!(frames.iter().map(Vec::len).collect::<Vec<_>>(), [154, 104]);
 }
 
+#[test]
+fn frames_that_are_dropped_do_not_keep_the_worker() {
+    let mut guest = Guest::new(0);
+    guest.describe(FROM_GUEST, 0, (BUFFERS_AT, 1), 0, 0);
+    (0..10).for_each(|_| guest.offer(FROM_GUEST, 0));
+    assert_eq!(guest.receive_up_to(4), Ok(vec![]));
+    assert_eq!((guest.used(FROM_GUEST), guest.counters.total_drops()), (4, 4));
+    assert_eq!(guest.receive(), Ok(vec![]));
+    assert_eq!(guest.used(FROM_GUEST), 10);
+}
+
 /// A guest that masks an interrupt changes its event, for example.
 #[test]
 fn segments_are_delivered_after_a_change_of_their_ring() {

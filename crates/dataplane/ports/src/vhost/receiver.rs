@@ -154,12 +154,17 @@ impl ReceiveQueue for Receiver {
     ) -> Result<usize, Fault> {
         let before = burst.len();
         let end = before + max.min(burst.room());
+        // Those that are dropped count too: a guest could keep the worker with a whole ring of them.
+        let mut chains = end - before;
         let mut goes_on = Ok(true);
         while burst.len() < end && goes_on == Ok(true) {
-            if self.segments.is_empty() {
-                goes_on = self.receive_some(burst, end, now_ns, counters);
-            } else {
+            if !self.segments.is_empty() {
                 self.segments.deliver(burst, end - burst.len(), now_ns, counters);
+            } else if chains > 0 {
+                goes_on = self.receive_some(burst, end, now_ns, counters);
+                chains = chains.saturating_sub(self.chains.taken().len());
+            } else {
+                break;
             }
         }
         self.ring.publish(self.call.as_deref());

@@ -213,7 +213,7 @@ pub(super) fn read_packed_descriptor(memory: &GuestMemory, table: &Part, index: 
     }
 }
 
-/// Appends the buffer of a descriptor.
+/// Appends the buffer of a descriptor. One without bytes is a part too, so that chains of any descriptors are bounded.
 #[inline]
 pub(super) fn append_buffer(
     memory: &GuestMemory,
@@ -228,6 +228,9 @@ pub(super) fn append_buffer(
         ));
     }
     let (mut address, mut rest) = (descriptor.address, descriptor.bytes as usize);
+    if rest == 0 {
+        return chains.append(Part::default());
+    }
     while rest > 0 {
         let part = memory.at_guest_address(address, rest);
         let part = part.ok_or(Fault("a buffer does not lie in the guest's memory"))?;
@@ -297,5 +300,24 @@ pub(super) fn ask_for(memory: &GuestMemory, direction: Direction, parts: &[Part]
             Direction::FromGuest => memory.prefetch(at),
             Direction::ToGuest => memory.prefetch_to_write(at),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_empty_buffers_is_bounded() {
+        let empty = Descriptor {
+            address: 0,
+            bytes: 0,
+            flags: NEXT,
+            tail: 0,
+        };
+        let (memory, mut chains) = (GuestMemory::default(), Chains::new(1));
+        let mut append = || append_buffer(&memory, &empty, Direction::FromGuest, &mut chains);
+        assert!((0..2 * CHAIN_MAX).all(|_| append().is_ok()));
+        assert!(append().is_err());
     }
 }
