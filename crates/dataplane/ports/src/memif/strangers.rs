@@ -246,6 +246,19 @@ fn descriptors_that_cannot_be_right_end_the_connection() {
     }
 }
 
+/// All descriptors are empty, as the memory is.
+#[test]
+fn frames_that_are_dropped_do_not_keep_the_worker() {
+    let (_folder, path, mut port) = server();
+    let stranger = Stranger::new(&path);
+    stranger.connect_rightly();
+    stranger.memory.word16(6).store(10, Ordering::Release);
+    assert_eq!(port.receive(&mut Burst::new(4), 4, 0), Ok(0));
+    assert_eq!(port.counters().total_drops(), 4);
+    assert_eq!(poll(&mut port), 0);
+    assert_eq!(port.counters().total_drops(), 10);
+}
+
 #[test]
 fn frames_without_an_end_are_dropped() {
     let (_folder, path, mut port) = server();
