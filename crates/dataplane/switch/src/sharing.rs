@@ -82,7 +82,9 @@ pub fn share_ports(
     let workers = config.workers.max(1);
     let (divided, ports) = share::divided(ports, workers);
     let names: Vec<String> = ports.iter().map(|(_, port)| port.name().to_string()).collect();
-    let mut wires: Vec<Vec<Wire>> = ports.iter().map(|_| wires(workers, config.ring_capacity)).collect();
+    let mut wires: Vec<Vec<Wire>> = (0..ports.len())
+        .map(|index| wires(workers, index % workers, config.ring_capacity))
+        .collect();
     let are_timers: Vec<bool> = ports.iter().map(|(_, port)| port.is_timer()).collect();
     let shared = Arc::new(Shared::new(workers, &wires, &are_timers));
     let status = |worker| WorkerStatus {
@@ -145,10 +147,14 @@ struct Wire {
     departures: (Producer<Packet>, Consumer<Packet>),
 }
 
-fn wires(workers: usize, capacity: usize) -> Vec<Wire> {
-    let wire = |_| Wire {
-        arrivals: ring(capacity, Packet::new),
-        departures: ring(capacity, Packet::new),
+/// The rings of a port for each worker. The owner uses none, so its own have no room to speak of.
+fn wires(workers: usize, owner: usize, capacity: usize) -> Vec<Wire> {
+    let wire = |worker: usize| {
+        let capacity = if worker == owner { 1 } else { capacity };
+        Wire {
+            arrivals: ring(capacity, Packet::new),
+            departures: ring(capacity, Packet::new),
+        }
     };
     (0..workers).map(wire).collect()
 }
@@ -653,6 +659,16 @@ mod tests {
             transmitted: packets,
             ..Counters::default()
         }
+    }
+
+    #[test]
+    fn only_workers_that_do_not_have_a_port_need_memory_for_it() {
+        let rooms = |workers: usize, owner: usize| -> Vec<usize> {
+            let wires = wires(workers, owner, 256);
+            wires.iter().map(|wire| wire.departures.0.room()).collect()
+        };
+        assert_eq!(rooms(3, 1), [256, 1, 256]);
+        assert_eq!(rooms(1, 0), [1]);
     }
 
     #[test]
