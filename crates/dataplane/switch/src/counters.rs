@@ -121,9 +121,9 @@ pub struct PortReport {
     pub why_down: Option<String>,
     /// What it has carried, and has dropped itself.
     pub counters: PortCounters,
-    /// Drops by the pipeline and the traffic manager, by [`DropReason::label`]: in ingress, of packets that arrived at
-    /// this port; after ingress, of packets that were to leave by it. Also packets that the port refused without a
-    /// reason in `counters`.
+    /// Drops by the pipeline and the traffic manager, by [`DropReason::label`]: in ingress, and in egress on the fast
+    /// path, of packets that arrived at this port; otherwise after ingress, of packets that were to leave by it. Also
+    /// packets that the port refused without a reason in `counters`.
     pub drops: Vec<(String, u64)>,
 }
 
