@@ -68,7 +68,10 @@ impl Means {
 
     /// Whether it leads out of this process.
     pub fn is_interface(&self) -> bool {
-        matches!(self.kind, "xdp" | "packet" | "tap" | "memif" | "vhost" | "dpdk")
+        matches!(
+            self.kind,
+            "xdp" | "packet" | "shared" | "tap" | "memif" | "vhost" | "dpdk"
+        )
     }
 
     /// A port by AF_XDP. `queues` are those of the interface, which several ports may share.
@@ -229,6 +232,7 @@ mod tests {
     fn means_in_print() {
         let means = Means::of("packet", "AF_PACKET socket");
         assert_eq!(means.to_string(), "AF_PACKET socket");
+        assert!(means.is_interface() && Means::packet(true).is_interface());
         let means = means.because("the driver cannot");
         assert_eq!(means.to_string(), "AF_PACKET socket (the driver cannot)");
     }
