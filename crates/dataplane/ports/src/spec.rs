@@ -7,12 +7,13 @@
 //!         | "pcap:" [IN] "," [OUT] ["," ("paced" | "merged")] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
-//! A bare name is an existing interface, opened the fastest way that it supports. Parsing touches nothing: whether the
+//! A bare name is an existing interface, opened the fastest way that it supports. Parsing changes nothing: whether the
 //! interface or file exists is found out by [`open`](crate::open()).
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 
 use forebay_dpdk::DpdkOptions;
 
@@ -248,9 +249,18 @@ fn check_distinct(specs: &[PortSpec], new: &PortSpec, text: &str) -> Result<(), 
 fn overwritten<'a>(specs: &'a [PortSpec], new: &'a PortSpec) -> Option<&'a str> {
     let (input, output) = files(new);
     specs.iter().chain([new]).map(files).find_map(|(read, written)| {
-        let is_written = input.filter(|input| written == Some(*input));
-        is_written.or(output.filter(|output| read == Some(*output)))
+        let is_written = input.filter(|input| written.is_some_and(|written| are_one_file(input, written)));
+        is_written.or(output.filter(|output| read.is_some_and(|read| are_one_file(read, output))))
     })
+}
+
+/// Whether two paths lead to one file, which may have several.
+fn are_one_file(one: &str, other: &str) -> bool {
+    let identity = |path: &str| {
+        let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        Some((found.dev(), found.ino()))
+    };
+    one == other || identity(one).is_some_and(|found| identity(other) == Some(found))
 }
 
 /// The files that a port reads and writes.
@@ -700,6 +710,24 @@ mod tests {
                 "{ports:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_file_is_not_read_and_written_by_other_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::write(path("capture"), "content").expect("it can be written");
+        std::os::unix::fs::symlink(path("capture"), path("link")).expect("it can be made");
+        std::fs::write(path("copy"), "content").expect("it can be written");
+        let ports = |input: &str, output: &str| {
+            let texts = [format!("1@pcap:{}", path(input)), format!("2@pcap:,{}", path(output))];
+            PortSpec::parse_all(texts.iter().map(String::as_str))
+        };
+        for (input, output) in [("capture", "./capture"), ("link", "capture"), ("capture", "link")] {
+            let error = ports(input, output).expect_err("it is one file");
+            assert!(error.message.ends_with("would be emptied before it is read"), "{error}");
+        }
+        assert!(ports("capture", "copy").is_ok() && ports("capture", "new").is_ok());
     }
 
     proptest! {
