@@ -158,6 +158,20 @@ impl<R: ReceiveQueue, S: SendQueue> Link<R, S> {
         std::mem::replace(&mut *lock(&self.senders[queue]), new)
     }
 
+    /// Changes a queue by which packets come, if it is there, between two bursts.
+    pub(crate) fn change_receiver(&self, queue: usize, change: impl FnOnce(&mut R)) {
+        if let Some(receiver) = lock(&self.receivers[queue]).as_mut() {
+            change(receiver);
+        }
+    }
+
+    /// Changes a queue by which packets leave, if it is there, between two bursts.
+    pub(crate) fn change_sender(&self, queue: usize, change: impl FnOnce(&mut S)) {
+        if let Some(sender) = lock(&self.senders[queue]).as_mut() {
+            change(sender);
+        }
+    }
+
     /// The first queues are open for sending, as many as `count`.
     pub(crate) fn set_open_senders(&self, count: usize) {
         self.open_senders.store(count, Ordering::Relaxed);

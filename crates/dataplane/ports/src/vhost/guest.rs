@@ -260,7 +260,26 @@ fn frames_that_are_dropped_do_not_keep_the_worker() {
     assert_eq!(guest.used(FROM_GUEST), 10);
 }
 
-/// A guest that masks an interrupt changes its event, for example.
+#[test]
+fn a_guest_is_told_by_the_event_that_it_has_named_last() {
+    let mut guest = Guest::new(0);
+    let (first, second) = (Event::new().expect("an event"), Event::new().expect("an event"));
+    for event in [&first, &second] {
+        let request = Request::SetRingEvent {
+            kind: EventKind::Call,
+            ring: FROM_GUEST,
+            has_event: true,
+        };
+        let file = event.as_fd().try_clone_to_owned().expect("a copy");
+        guest.session.answer(request, vec![file]).expect("a right event");
+        assert!(event.take(), "something may have been used before");
+    }
+    guest.describe(FROM_GUEST, 0, (BUFFERS_AT, HEADER + 60), 0, 0);
+    guest.offer(FROM_GUEST, 0);
+    assert_eq!(guest.receive().map(|frames| frames.len()), Ok(1));
+    assert_eq!((first.take(), second.take()), (false, true));
+}
+
 #[test]
 fn segments_are_delivered_after_a_change_of_their_ring() {
     let mut guest = Guest::new(1 << 11);
@@ -271,11 +290,7 @@ fn segments_are_delivered_after_a_change_of_their_ring() {
     guest.describe(FROM_GUEST, 0, (at, HEADER + frame.len()), 0, 0);
     guest.offer(FROM_GUEST, 0);
     let first = guest.receive_up_to(1).expect("a right frame");
-    guest.ask(Request::SetRingEvent {
-        kind: EventKind::Call,
-        ring: FROM_GUEST,
-        has_event: false,
-    });
+    guest.set_up_rings(0);
     let second = guest.receive().expect("there is nothing new");
     let lengths = [first, second].map(|frames| frames.iter().map(Vec::len).collect::<Vec<_>>());
     assert_eq!(lengths, [[154], [104]]);

@@ -53,6 +53,11 @@ impl Receiver {
         (self.ring, self.segments)
     }
 
+    /// The guest is told by another event, or not at all.
+    pub(crate) fn set_call(&mut self, call: Option<Arc<Event>>) {
+        self.call = call;
+    }
+
     /// Takes chains and puts their frames into the burst until `end` are in it. False when no chain was available.
     #[inline]
     fn receive_some(

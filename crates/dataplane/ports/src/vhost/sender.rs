@@ -74,6 +74,11 @@ impl Sender {
         &self.ring
     }
 
+    /// The guest is told by another event, or not at all.
+    pub(crate) fn set_call(&mut self, call: Option<Arc<Event>>) {
+        self.call = call;
+    }
+
     fn send_all(&mut self, packets: &[Packet], counters: &mut PortCounters) -> Result<(), Fault> {
         let mut rest = packets;
         while !rest.is_empty() {

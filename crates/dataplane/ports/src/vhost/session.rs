@@ -2,7 +2,8 @@
 //!
 //! Rings are numbered from 0; even ones carry frames to the guest, odd ones from it. A ring works when it has memory, a
 //! size, addresses and an event, and is enabled. Whenever one of these changes, the ring is taken out of the
-//! [`Link`](crate::link::Link), which waits for the worker's burst to end, and put back as it then is.
+//! [`Link`](crate::link::Link), which waits for the worker's burst to end, and put back as it then is. The event by
+//! which the guest is told changes in place, since guests change it while packets flow.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -223,10 +224,30 @@ impl Session {
                 "a ring without an event is not served: it would be polled for ever",
             )),
             EventKind::Kick => self.change(ring, |state| state.kick = event),
-            EventKind::Call => self.change(ring, |state| state.call = event),
+            EventKind::Call => self.set_call(ring, event),
             // Faults end the connection, which says more.
             EventKind::Error => Ok(()),
         }
+    }
+
+    /// Changes the event by which the guest is told of a ring.
+    fn set_call(&mut self, ring: u32, call: Option<Arc<Event>>) -> Result<(), Fault> {
+        let index = self.index(ring)?;
+        self.rings[index].call.clone_from(&call);
+        if self.rings[index].is_working {
+            let its_call = call.clone();
+            match index % 2 {
+                0 => self.link.change_sender(index / 2, |sender| sender.set_call(its_call)),
+                _ => self
+                    .link
+                    .change_receiver(index / 2, |receiver| receiver.set_call(its_call)),
+            }
+            // What was used until now may have been told by the old one.
+            if let Some(call) = call {
+                call.ring();
+            }
+        }
+        Ok(())
     }
 
     /// Stops a ring and says how far it has come.
