@@ -458,7 +458,11 @@ impl Port for SteeringPort {
 
     fn readiness(&self) -> Readiness {
         if self.departures.iter().any(|(_, ring)| !ring.is_empty()) {
-            return Readiness::Now;
+            // Nothing tells when a port has room again.
+            return match self.port.room() {
+                0 => Readiness::Unknown,
+                _ => Readiness::Now,
+            };
         }
         let readiness = if self.place.closing() {
             Readiness::Never
@@ -581,6 +585,7 @@ impl Port for RemotePort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_packet::MemoryPort;
 
     /// A port that fails when it sends.
     struct Broken;
@@ -681,6 +686,17 @@ mod tests {
         assert_eq!(remote.readiness(), Readiness::Never);
         let settled = status.settled(transmitted(1));
         assert_eq!((settled.transmitted, settled.dropped), (0, 1));
+    }
+
+    #[test]
+    fn a_worker_waits_while_a_port_has_no_room_for_what_others_send() {
+        let (near, mut far) = MemoryPort::pair("near", "far", 1);
+        let [(mut own, _), (mut remote, _)] = shared_by_two(near);
+        assert_eq!((send(&mut own), send(&mut remote)), (Ok(1), Ok(1)));
+        assert_eq!(own.receive(&mut Burst::new(8), 8, 0), Ok(0));
+        assert_eq!(own.readiness(), Readiness::Unknown);
+        assert!(far.extract().is_some());
+        assert_eq!(own.readiness(), Readiness::Now);
     }
 
     #[test]
