@@ -71,7 +71,8 @@ pub(crate) trait ReceiveQueue: Send {
 
 /// A queue by which packets leave.
 pub(crate) trait SendQueue: Send {
-    /// Sends packets and returns how many were accepted; what is not is counted.
+    /// Sends packets and returns how many were accepted; what is not is counted. Before a fault, the packets that are
+    /// counted as sent are.
     fn send(&mut self, packets: &[Packet], counters: &mut PortCounters) -> Result<usize, Fault>;
 }
 

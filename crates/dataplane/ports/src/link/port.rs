@@ -181,11 +181,12 @@ impl<R: ReceiveQueue, S: SendQueue> Port for LinkPort<R, S> {
             drop(place);
             return Ok(self.drop_all(burst));
         };
+        let before = self.counters.sent_packets;
         let sent = sender.send(burst.as_slice(), &mut self.counters);
         burst.clear();
         sent.or_else(|fault| {
             self.link.fail(fault);
-            Ok(0)
+            Ok((self.counters.sent_packets - before) as usize)
         })
     }
 

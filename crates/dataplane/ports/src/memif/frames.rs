@@ -246,12 +246,19 @@ impl Sender {
 impl SendQueue for Sender {
     fn send(&mut self, packets: &[Packet], counters: &mut PortCounters) -> Result<usize, Fault> {
         let mut room = self.room()?;
-        let mut accepted = 0;
+        let (mut accepted, mut fault) = (0, None);
         let before = self.0.next;
         for packet in packets {
-            let count = match packet.len() {
-                ETHERNET_HEADER.. => self.put(packet.data(), room)?,
-                _ => 0,
+            let put = match packet.len() {
+                ETHERNET_HEADER.. => self.put(packet.data(), room),
+                _ => Ok(0),
+            };
+            let count = match put {
+                Ok(count) => count,
+                Err(found) => {
+                    fault = Some(found);
+                    break;
+                }
             };
             if count == 0 {
                 let is_short = packet.len() < ETHERNET_HEADER;
@@ -275,6 +282,6 @@ impl SendQueue for Sender {
             }
             self.0.ring_peer();
         }
-        Ok(accepted)
+        fault.map_or(Ok(accepted), Err)
     }
 }

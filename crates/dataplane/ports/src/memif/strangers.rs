@@ -246,6 +246,26 @@ fn descriptors_that_cannot_be_right_end_the_connection() {
     }
 }
 
+#[test]
+fn frames_before_a_fault_are_sent() {
+    let (_folder, path, mut port) = server();
+    let stranger = Stranger::new(&path);
+    stranger.connect_rightly();
+    let ring = ring_bytes(EXPONENT);
+    for (index, offset) in [8192, MEMORY as u64].into_iter().enumerate() {
+        let at = ring + 128 + index * 16;
+        stranger.memory.write_pair(at, [2048 << 32, offset]);
+    }
+    stranger.memory.word16(ring + 6).store(2, Ordering::Release);
+    let mut burst = Burst::new(4);
+    for _ in 0..3 {
+        burst.allocate().expect("there is room").set_data(&[7; 60]);
+    }
+    assert_eq!(port.send(&mut burst, 0), Ok(1));
+    assert_eq!((port.counters().sent_packets, port.state()), (1, PortState::Down));
+    assert_eq!(stranger.memory.word16(ring + 64).load(Ordering::Acquire), 1);
+}
+
 /// All descriptors are empty, as the memory is.
 #[test]
 fn frames_that_are_dropped_do_not_keep_the_worker() {
