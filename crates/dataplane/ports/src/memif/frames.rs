@@ -1,6 +1,6 @@
 //! Frames in rings of memif: taking them out, and putting them in.
 
-use forebay_packet::{Burst, DropReason, Packet, PortCounters};
+use forebay_packet::{Burst, DropReason, FRAME_BYTES_MAX, Packet, PortCounters};
 
 use super::ring::{CONTINUES, Part, Ring, Side};
 use crate::link::{Fault, ReceiveQueue, SendQueue};
@@ -8,9 +8,6 @@ use crate::system::event::Event;
 
 /// The shortest frame, in bytes: an Ethernet header.
 const ETHERNET_HEADER: usize = 14;
-
-/// The longest frame, in bytes.
-const FRAME_MAX: usize = 65_536;
 
 /// The side of a ring that takes packets out.
 pub(crate) struct Receiver(Ring);
@@ -56,7 +53,7 @@ impl Receiver {
     fn take(&self, available: u16, packet: &mut Packet) -> Result<(u16, Option<DropReason>), Fault> {
         let ring = &self.0;
         let (flags, first) = ring.descriptor(ring.next)?;
-        if flags & CONTINUES == 0 && first.bytes <= packet.receive_room().len() {
+        if flags & CONTINUES == 0 && first.bytes <= packet.receive_room().len().min(FRAME_BYTES_MAX) {
             ring.regions[first.region].copy_out(first.at, &mut packet.receive_room()[..first.bytes]);
             packet.set_received(first.bytes);
             return Ok((1, None));
@@ -72,7 +69,7 @@ impl Receiver {
         loop {
             let (flags, part) = ring.descriptor(ring.next.wrapping_add(count))?;
             count += 1;
-            let is_too_long = length + part.bytes > FRAME_MAX;
+            let is_too_long = length + part.bytes > FRAME_BYTES_MAX;
             if !is_too_long {
                 let room = packet.receive_room_behind(length, part.bytes);
                 ring.regions[part.region].copy_out(part.at, room);

@@ -266,6 +266,25 @@ fn frames_before_a_fault_are_sent() {
     assert_eq!(stranger.memory.word16(ring + 64).load(Ordering::Acquire), 1);
 }
 
+#[test]
+fn frames_have_up_to_65535_bytes() {
+    let (_folder, path, mut port) = server();
+    let stranger = Stranger::new(&path);
+    stranger.connect_rightly();
+    // The second one comes into a buffer that has grown.
+    for (index, bytes) in [65_535, 65_536].into_iter().enumerate() {
+        stranger.memory.write_pair(128 + index * 16, [bytes << 32, 0]);
+    }
+    let mut burst = Burst::new(1);
+    for (head, length) in [(1, Some(65_535)), (2, None)] {
+        stranger.memory.word16(6).store(head, Ordering::Release);
+        port.receive(&mut burst, 1, 0).expect("a port is never out of order");
+        assert_eq!(burst.iter().next().map(|packet| packet.len()), length);
+        burst.clear();
+    }
+    assert_eq!(port.counters().total_drops(), 1);
+}
+
 /// All descriptors are empty, as the memory is.
 #[test]
 fn frames_that_are_dropped_do_not_keep_the_worker() {

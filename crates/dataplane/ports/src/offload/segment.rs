@@ -4,8 +4,8 @@
 //! identification and checksum, the TCP sequence number and flags (FIN and PSH only on the last,
 //! CWR only on the first), and the transport checksum, computed in full.
 
-use forebay_packet::Packet;
 use forebay_packet::checksum::internet_checksum;
+use forebay_packet::{FRAME_BYTES_MAX, Packet};
 
 use super::headers::{Network, TCP, Transport, UDP, get_u16, put_u16};
 use super::{Segmentation, SegmentationKind};
@@ -45,6 +45,7 @@ impl Plan {
         let payload = frame.len().checked_sub(payload_at)?;
         let cuttable = transport_length >= minimum
             && segmentation.segment_bytes > 0
+            && payload_at + payload.min(segmentation.segment_bytes) <= FRAME_BYTES_MAX
             && payload.div_ceil(segmentation.segment_bytes) <= MAX_SEGMENTS;
         cuttable.then_some(Plan {
             transport,

@@ -27,7 +27,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
+use forebay_packet::{Burst, DropReason, FRAME_BYTES_MAX, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
 use crate::OpenError;
 use crate::interfaces::{Interface, Watch};
@@ -318,6 +318,9 @@ fn whole_frame<'a>(slot: &Slot<'a>, receiver: &OwnedFd, large: &'a mut [u8]) -> 
 
 /// Copies a frame into a new packet of the burst and does what was left to a network card; returns its length.
 fn finish(frame: &[u8], slot: &Slot<'_>, burst: &mut Burst, now_ns: u64) -> Result<usize, DropReason> {
+    if frame.len() > FRAME_BYTES_MAX {
+        return Err(DropReason::Truncated);
+    }
     let packet = burst.allocate().expect("the burst has room");
     packet.set_data(frame);
     packet.timestamp_ns = now_ns;

@@ -250,6 +250,20 @@ fn a_super_frame_is_cut_and_a_checksum_completed() {
 }
 
 #[test]
+fn frames_have_up_to_65535_bytes() {
+    let mut guest = Guest::new(0);
+    for (index, bytes) in [65_535, 65_536].into_iter().enumerate() {
+        guest.describe(FROM_GUEST, index as u16, (BUFFERS_AT, HEADER + bytes), 0, 0);
+        guest.offer(FROM_GUEST, index as u16);
+    }
+    let lengths = guest
+        .receive()
+        .map(|frames| frames.iter().map(Vec::len).collect::<Vec<_>>());
+    assert_eq!(lengths, Ok(vec![65_535]));
+    assert_eq!(guest.counters.drops(DropReason::TooLong), 1);
+}
+
+#[test]
 fn frames_that_are_dropped_do_not_keep_the_worker() {
     let mut guest = Guest::new(0);
     guest.describe(FROM_GUEST, 0, (BUFFERS_AT, 1), 0, 0);

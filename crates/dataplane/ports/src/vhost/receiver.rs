@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use forebay_packet::{Burst, DropReason, PortCounters};
+use forebay_packet::{Burst, DropReason, FRAME_BYTES_MAX, PortCounters};
 
 use super::chains::{Chains, Taken, gather};
 use super::format::{ETHERNET_HEADER, FRAME_MAX, Format};
@@ -109,6 +109,9 @@ impl Receiver {
         if header[..2] != [0; 2] {
             return self.finish_frame(taken, &Offload::parse(&header), burst, now_ns, counters);
         }
+        if length > FRAME_BYTES_MAX {
+            return Err(DropReason::TooLong);
+        }
         let packet = burst.allocate().expect("there is room");
         gather(memory, parts, header_bytes, packet.receive_room_behind(0, length));
         packet.set_received(length);
@@ -133,6 +136,9 @@ impl Receiver {
             self.large.resize(length, 0);
             gather(memory, parts, header_bytes, &mut self.large);
             return self.segments.cut(&self.large, segmentation, None);
+        }
+        if length > FRAME_BYTES_MAX {
+            return Err(DropReason::TooLong);
         }
         let packet = burst.allocate().expect("there is room");
         gather(memory, parts, header_bytes, packet.receive_room_behind(0, length));
