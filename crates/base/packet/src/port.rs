@@ -328,6 +328,12 @@ pub trait Port: Send {
         false
     }
 
+    /// Whether `receive` must be called after it has failed, too: it delivers nothing then, but sends what other
+    /// threads have for this port.
+    fn still_sends(&self) -> bool {
+        false
+    }
+
     /// Writes out what is buffered.
     ///
     /// # Errors
@@ -370,6 +376,9 @@ impl<P: Port + ?Sized> Port for Box<P> {
     }
     fn begin_last_round(&mut self) -> bool {
         (**self).begin_last_round()
+    }
+    fn still_sends(&self) -> bool {
+        (**self).still_sends()
     }
     fn flush(&mut self) -> Result<(), PortError> {
         (**self).flush()

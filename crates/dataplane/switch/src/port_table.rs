@@ -12,7 +12,7 @@ struct PortSlot {
     /// Whether packets get their tags as ids: see [`Port::reads_ids`].
     reads_ids: bool,
     drops: Drops,
-    /// Set when the port has reported a failure. It is not polled any more.
+    /// Set when the port has reported a failure. It is not polled any more, unless it [still sends](Port::still_sends).
     failed: bool,
     /// Whether the port was gone at the last check.
     was_gone: bool,
@@ -96,7 +96,7 @@ impl PortTable {
     /// Polls every port for up to `max` packets, and passes them with the port's number to `take`. `burst` is empty
     /// before and after.
     pub(crate) fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64, mut take: impl FnMut(u32, &Burst)) {
-        for slot in self.slots.iter_mut().filter(|slot| !slot.failed && !slot.is_shut) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_polled()) {
             if let Err(error) = slot.port.receive(burst, max, now_ns) {
                 slot.fail(error, &mut self.failures);
             }
@@ -122,7 +122,7 @@ impl PortTable {
     /// Polls the port at an index for up to `max` packets, and returns the port's number. `burst` must be empty.
     pub(crate) fn receive_at(&mut self, place: usize, burst: &mut Burst, max: usize, now_ns: u64) -> u32 {
         let slot = &mut self.slots[place];
-        if slot.failed || slot.is_shut {
+        if !slot.is_polled() {
             return slot.number;
         }
         if let Err(error) = slot.port.receive(burst, max, now_ns) {
@@ -274,6 +274,11 @@ fn tag(packets: &mut [Packet], first_tag: u64, each: usize) {
 }
 
 impl PortSlot {
+    #[inline]
+    fn is_polled(&self) -> bool {
+        !self.is_shut && (!self.failed || self.port.still_sends())
+    }
+
     fn room(&self) -> usize {
         if self.failed {
             return usize::MAX;

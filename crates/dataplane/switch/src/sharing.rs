@@ -174,7 +174,7 @@ struct Shared {
 struct PortShared {
     /// Whether the port has delivered its last packet.
     ended: AtomicBool,
-    /// Whether the port has failed, so that its rings are not emptied any more.
+    /// Whether the port has failed to send, so that its rings are not emptied any more.
     failed: AtomicBool,
     arrivals: Vec<Progress<Packet>>,
     departures: Vec<Progress<Packet>>,
@@ -326,6 +326,8 @@ struct SteeringPort {
     received: Burst,
     leaving: Burst,
     in_last_round: bool,
+    /// Whether the port has failed to receive. It may still send.
+    is_deaf: bool,
     place: Place,
 }
 
@@ -340,6 +342,7 @@ impl SteeringPort {
             received: Burst::new(DEFAULT_BURST),
             leaving: Burst::new(DEFAULT_BURST),
             in_last_round: false,
+            is_deaf: false,
             place,
         }
     }
@@ -366,7 +369,8 @@ impl SteeringPort {
                 let sent = self.port.send(&mut self.leaving, now_ns);
                 let refused = offered - sent.as_ref().map_or(0, |accepted| *accepted as u64);
                 if refused > 0 {
-                    self.place.port().refused[*worker].count(refused, sent.is_err());
+                    // A port that has failed does not count any more.
+                    self.place.port().refused[*worker].count(refused, sent.is_err() || self.is_deaf);
                 }
                 sent?;
             }
@@ -389,7 +393,7 @@ impl SteeringPort {
         self.arrivals.iter_mut().flatten().for_each(Producer::publish);
     }
 
-    /// Tells the other workers of a failure: the port is not called any more, so nothing else empties their rings.
+    /// Tells the other workers that the port has failed to send: nothing else empties their rings.
     fn noted<T>(&mut self, result: Result<T, PortError>) -> Result<T, PortError> {
         if result.is_err() {
             self.place.port().failed.store(true, Ordering::SeqCst);
@@ -410,8 +414,9 @@ impl SteeringPort {
     }
 
     fn receive_and_send(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
-        self.send_for_others(now_ns)?;
-        if self.place.closing() && !self.in_last_round {
+        let sent = self.send_for_others(now_ns);
+        self.noted(sent)?;
+        if self.is_deaf || self.place.closing() && !self.in_last_round {
             return Ok(0);
         }
         let room = self.arrivals.iter().flatten().map(Producer::room).min();
@@ -420,6 +425,10 @@ impl SteeringPort {
             .min(room.unwrap_or(usize::MAX))
             .min(self.received.capacity());
         let result = self.port.receive(&mut self.received, max, now_ns);
+        if result.is_err() {
+            self.is_deaf = true;
+            self.place.port().ended.store(true, Ordering::SeqCst);
+        }
         if !self.received.is_empty() {
             self.place.status.wake();
         }
@@ -435,8 +444,7 @@ impl Port for SteeringPort {
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
-        let result = self.receive_and_send(burst, max, now_ns);
-        self.noted(result)
+        self.receive_and_send(burst, max, now_ns)
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
@@ -492,6 +500,10 @@ impl Port for SteeringPort {
         self.place.status.close();
         // It also sends what other workers have for it.
         true
+    }
+
+    fn still_sends(&self) -> bool {
+        self.is_deaf && !self.place.port().failed.load(Ordering::Relaxed)
     }
 
     fn flush(&mut self) -> Result<(), PortError> {
@@ -611,6 +623,47 @@ mod tests {
         fn counters(&self) -> PortCounters {
             PortCounters::default()
         }
+    }
+
+    /// A port that fails when it receives.
+    struct Deaf(PortCounters);
+
+    impl Port for Deaf {
+        fn name(&self) -> &str {
+            "deaf"
+        }
+
+        fn receive(&mut self, _burst: &mut Burst, _max: usize, _now_ns: u64) -> Result<usize, PortError> {
+            Err(PortError::Failed {
+                port: "deaf".to_string(),
+                operation: "receive",
+                detail: "its file is damaged".to_string(),
+            })
+        }
+
+        fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
+            let sent = burst.len();
+            burst.iter().for_each(|packet| self.0.count_sent(packet.len()));
+            burst.clear();
+            Ok(sent)
+        }
+
+        fn counters(&self) -> PortCounters {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_port_that_cannot_receive_any_more_sends_what_other_workers_have() {
+        let [(mut own, _), (mut remote, status)] = shared_by_two(Deaf(PortCounters::default()));
+        let mut burst = Burst::new(8);
+        assert!(!own.still_sends());
+        assert!(own.receive(&mut burst, 8, 0).is_err());
+        assert_eq!((own.still_sends(), remote.readiness()), (true, Readiness::Never));
+        assert_eq!(send(&mut remote), Ok(1));
+        assert_eq!(own.receive(&mut burst, 8, 0), Ok(0));
+        assert_eq!(own.counters().sent_packets, 1);
+        assert_eq!(status.settled(transmitted(1)), transmitted(1));
     }
 
     /// A port that is down.
