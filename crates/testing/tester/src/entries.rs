@@ -6,7 +6,6 @@
 //! header fields (the ingress port, metadata) are left to the program; entries that frames of this kind cannot hit are
 //! counted.
 
-use crate::schedule::uniform;
 use forebay_bits::{Bits, read_bits, write_bits};
 use forebay_ir::{EntryMatch, Expr, Program, SlotId, SlotKind, Table, TableId};
 use forebay_packet::SplitMix64;
@@ -282,17 +281,10 @@ impl Bench {
         random: &mut SplitMix64,
     ) -> Result<Vec<u8>, String> {
         for _ in 0..MISS_TRIES {
-            let words: Vec<u128> = settable
-                .iter()
-                .map(|_| (uniform(random) * u64::MAX as f64) as u128)
-                .collect();
+            let values: Vec<Bits> = settable.iter().map(|(.., width)| random_bits(*width, random)).collect();
             let frame = with_key(base, settable, |key| {
                 let at = settable.iter().position(|(own, ..)| *own == key)?;
-                let width = settable[at].2;
-                Some((
-                    Bits::new(width, words[at] << width.saturating_sub(64)),
-                    Bits::ones(width),
-                ))
+                Some((values[at].clone(), Bits::ones(settable[at].2)))
             });
             let key = self.trace(&frame, table).key;
             if key.is_some_and(|key| self.pipeline.entry_matching(table, &key).is_none()) {
@@ -301,6 +293,14 @@ impl Bench {
         }
         Err("no frame of this kind misses the table: random keys hit entries, too".to_string())
     }
+}
+
+/// A value each bit of which is 0 or 1 with the same probability.
+fn random_bits(width: u32, random: &mut SplitMix64) -> Bits {
+    (0..width.div_ceil(64)).fold(Bits::zero(width), |high, _| {
+        let low = Bits::new(width, u128::from(random.next_u64()));
+        high.shl(64).or(&low)
+    })
 }
 
 /// Computes the checksums of IPv4, UDP and TCP again, behind up to two VLAN tags.
@@ -360,4 +360,19 @@ fn transport_checksum(protocol: u8, at: usize, end: usize, pseudo_header: Sum, f
         sum.checksum()
     };
     frame[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_misses_are_random_in_every_bit() {
+        for width in [1, 8, 16, 32, 48, 64, 128, 200] {
+            let mut random = SplitMix64::new(1);
+            let values: Vec<Bits> = (0..64).map(|_| random_bits(width, &mut random)).collect();
+            let ones = |bit: u32| values.iter().filter(|value| value.bit(bit)).count();
+            assert!((0..width).all(|bit| (1..64).contains(&ones(bit))), "{width}");
+        }
+    }
 }
