@@ -403,8 +403,8 @@ impl<'a> Run<'a> {
             is_behind |= sender.is_behind(now_ns);
             let measured = sender.measured.frames - measured_before;
             let count = self.out.len();
-            result.sample(now_ns, &self.plan, count as u32, 0);
             let accepted = port.send(&mut self.out, self.start_ns + now_ns)?;
+            result.sample(now_ns, &self.plan, accepted as u32, 0);
             if accepted < count {
                 self.refuse(stream, (count - accepted) as u64, measured, now_ns);
             }
@@ -810,7 +810,7 @@ mod tests {
         drain_ns: 10_000,
         burst: 1,
         disturbance_ns: 100_000,
-        sample_ns: 0,
+        sample_ns: 1_000_000,
         seed: 1,
         number: 1,
         step: None,
@@ -870,6 +870,11 @@ mod tests {
             let found = &trial.streams[0];
             let (_, expected, path) = &found.paths[0];
             assert_eq!((found.sent.frames, found.sent.bytes, found.refused), (86, 86 * 60, 4));
+            assert_eq!(
+                found.samples,
+                [(90, 87)],
+                "with those of the warm-up, of which 6 were refused"
+            );
             assert_eq!((*expected, path.sequence.unique()), (86, 83), "{is_checked}");
             assert_eq!((path.gaps.missing(), path.gaps.last_until_ns()), (3, Some(23_000)));
         }
