@@ -109,42 +109,48 @@ impl Found {
     }
 
     fn update_figures(&self, figure: &mut dyn FnMut(String, f64)) {
+        let p50 = |result: &UpdateResult| milliseconds(&result.response, |response| response.p50_ns);
         for result in &self.updates {
             let of = format!("{}, {}", result.decision.name(), result.control.name());
             let traffic = format!("{} rules, {} B, {} Mbps", result.rules, result.frame_bytes, result.mbps);
-            figure(
-                format!("response T4-T1 p50 (ms), {of}, {traffic}"),
-                result.response.p50_ns as f64 / 1e6,
-            );
+            if let Some(ms) = p50(result) {
+                figure(format!("response T4-T1 p50 (ms), {of}, {traffic}"), ms);
+            }
         }
         for control in [ControlName::P4Runtime, ControlName::Library, ControlName::Command] {
             let of = || self.updates.iter().filter(move |result| result.control == control);
             if of().next().is_none() {
                 continue;
             }
-            let worst = |value: fn(&UpdateResult) -> f64| of().map(value).fold(0.0, f64::max);
             let name = control.name();
-            figure(
-                format!("response T4-T1 p50 (ms), worst combination, {name}"),
-                worst(|result| result.response.p50_ns as f64 / 1e6),
+            let mut worst = |quantity: &str, value: fn(&UpdateResult) -> Option<f64>| {
+                if let Some(ms) = of().filter_map(value).max_by(f64::total_cmp) {
+                    figure(format!("{quantity}, worst combination, {name}"), ms);
+                }
+            };
+            worst("response T4-T1 p50 (ms)", |result| {
+                milliseconds(&result.response, |response| response.p50_ns)
+            });
+            worst("response T4-T1 p99 (ms)", |result| {
+                milliseconds(&result.response, |response| response.p99_ns)
+            });
+            worst(
+                "response T4-T1 p99 (ms), updates that the machine did not disturb",
+                |result| milliseconds(&result.quiet_response, |response| response.p99_ns),
             );
-            figure(
-                format!("response T4-T1 p99 (ms), worst combination, {name}"),
-                worst(|result| result.response.p99_ns as f64 / 1e6),
-            );
-            figure(
-                format!("response T4-T1 p99 (ms), updates that the machine did not disturb, worst combination, {name}"),
-                worst(|result| result.quiet_response.p99_ns as f64 / 1e6),
-            );
-            figure(
-                format!("response T4-T1 p50 (ms), median of combinations, {name}"),
-                median(of().map(|result| result.response.p50_ns as f64 / 1e6)),
-            );
-            let slowest = of().map(|result| result.updates_per_s).fold(f64::INFINITY, f64::min);
-            figure(
-                format!("updates a second, one by one, slowest combination, {name}"),
-                slowest,
-            );
+            if of().any(|result| p50(result).is_some()) {
+                figure(
+                    format!("response T4-T1 p50 (ms), median of combinations, {name}"),
+                    median(of().filter_map(p50)),
+                );
+            }
+            let rates = of().map(|result| result.updates_per_s).filter(|rate| *rate > 0.0);
+            if let Some(slowest) = rates.min_by(f64::total_cmp) {
+                figure(
+                    format!("updates a second, one by one, slowest combination, {name}"),
+                    slowest,
+                );
+            }
             let wrong = of()
                 .map(|result| result.lost + result.duplicated + result.halves + result.stale)
                 .sum::<u64>();
@@ -390,6 +396,11 @@ impl Found {
     }
 }
 
+/// A time of a distribution; none of no update at all.
+fn milliseconds(of: &Distribution, ns: fn(&Distribution) -> u64) -> Option<f64> {
+    (of.count > 0).then(|| ns(of) as f64 / 1e6)
+}
+
 /// Rates and latencies of a case. The latency at shares of a load that did not hold is that of another load than it
 /// says.
 fn flow_figures(result: &FlowResult) -> Vec<Figure> {
@@ -577,6 +588,64 @@ pub(crate) fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::Comparison;
+    use crate::machine::Machine;
+    use crate::ring::RingFound;
+    use crate::updates::DecisionName;
+
+    /// A time that is not known is no figure: 0 ms would be the best of all.
+    #[test]
+    fn updates_that_were_all_disturbed_have_no_time_without_disturbance() {
+        let times = |count| Distribution {
+            count,
+            p50_ns: 2_000_000 * count,
+            p99_ns: 3_000_000 * count,
+            ..Distribution::default()
+        };
+        let result = |quiet| UpdateResult {
+            control: ControlName::Library,
+            decision: DecisionName::Exact,
+            rules: 1,
+            frame_bytes: 64,
+            mbps: 100.0,
+            repetitions: 1,
+            call: times(1),
+            response: times(1),
+            quiet_response: times(quiet),
+            gap: times(1),
+            latency: times(1),
+            updates_per_s: 0.0,
+            updates: 1,
+            sent: 1,
+            lost: 0,
+            duplicated: 0,
+            halves: 0,
+            stale: 0,
+            pauses: 1,
+            disturbed_share: 1.0,
+        };
+        let figure = |updates: Vec<UpdateResult>, about: &str| {
+            let found = Found {
+                format: String::new(),
+                title: String::new(),
+                device: String::new(),
+                machine: Machine::now(),
+                flows: Vec::new(),
+                table_size: Vec::new(),
+                updates,
+                ring: RingFound::default(),
+                comparison: Comparison::default(),
+            };
+            let figures = found.figures();
+            let figure = figures.iter().find(|figure| figure.quantity.starts_with(about));
+            figure.map(|figure| figure.value)
+        };
+        let quiet = "response T4-T1 p99 (ms), updates that the machine did not disturb";
+        assert_eq!(figure(vec![result(0)], quiet), None);
+        assert_eq!(figure(vec![result(0), result(1)], quiet), Some(3.0));
+        assert_eq!(figure(vec![result(0)], "response T4-T1 p99 (ms), worst"), Some(3.0));
+        assert_eq!(figure(vec![result(0)], "updates a second"), None);
+    }
 
     #[test]
     fn numbers_have_three_digits() {
