@@ -40,9 +40,9 @@ impl Output {
 /// The outputs of the reference executor for every template of every stream.
 ///
 /// Frames of a template differ in their tags alone. The executor runs each template twice, with different tags, in
-/// opposite orders; when all outputs agree but for the tag, they hold for all frames of the template, and a frame that
-/// comes back is compared with bytes in memory, at any rate. Otherwise the program's output depends on the payload or
-/// on what came before, and the check is refused with the name of the stream.
+/// opposite orders and at different times; when all outputs agree but for the tag, they hold for all frames of the
+/// template, and a frame that comes back is compared with bytes in memory, at any rate. Otherwise the program's output
+/// depends on the payload, on what came before or on the time, and the check is refused with the name of the stream.
 pub struct Reference {
     outputs: Vec<Vec<Vec<Output>>>,
 }
@@ -259,6 +259,9 @@ const TAGS: [Tag; 2] = [
     },
 ];
 
+/// When the two runs are. An hour and more lies between them, so that every part of a time stamp differs.
+const TIMES_NS: [u64; 2] = [0, 5_025_678_901_234];
+
 impl Bench {
     /// With the ports of the test's device, and others where frames come out.
     fn new(pipeline: Arc<Pipeline>, numbers: &[u32], others: &[u32]) -> Bench {
@@ -311,15 +314,13 @@ impl Bench {
     /// The outputs for all templates of a stream.
     fn stream(&mut self, stream: &Stream) -> Result<Vec<Vec<Output>>, String> {
         let templates = stream.frames.templates().iter();
-        templates
-            .map(|template| self.frame(stream, template, TAGS[0]))
-            .collect()
+        templates.map(|template| self.frame(stream, template, 0)).collect()
     }
 
-    /// Runs them again in opposite order and with another tag.
+    /// Runs them again in opposite order, with another tag and at another time.
     fn confirm(&mut self, stream: &Stream, known: &[Vec<Output>]) -> Result<(), String> {
         for (template, known) in stream.frames.templates().iter().zip(known).rev() {
-            let again = self.frame(stream, template, TAGS[1])?;
+            let again = self.frame(stream, template, 1)?;
             let same = again.len() == known.len()
                 && again.iter().zip(known).all(|(again, known)| {
                     let mut frame = again.frame.clone();
@@ -330,7 +331,7 @@ impl Bench {
                 });
             if !same {
                 return Err(format!(
-                    "{}: what the program sends for a frame depends on its payload or on frames before it; `check` is for programs of which it does not",
+                    "{}: what the program sends for a frame depends on its payload, on frames before it or on the time; `check` is for programs of which it does not",
                     stream.name
                 ));
             }
@@ -338,17 +339,19 @@ impl Bench {
         Ok(())
     }
 
-    fn frame(&mut self, stream: &Stream, template: &[u8], tag: Tag) -> Result<Vec<Output>, String> {
+    /// The outputs for a template in one of the two runs.
+    fn frame(&mut self, stream: &Stream, template: &[u8], run: usize) -> Result<Vec<Output>, String> {
+        let (tag, now_ns) = (TAGS[run], TIMES_NS[run]);
         let mut frame = template.to_vec();
         tag.write(&mut frame);
         self.inject(stream.from, &frame);
-        if self.switch.settle(0, POLLS_MAX, &mut NoTrace) == Settled::Busy {
+        if self.switch.settle(now_ns, POLLS_MAX, &mut NoTrace) == Settled::Busy {
             return Err(format!("{}: a frame goes round and round in the program", stream.name));
         }
         let mut outputs = Vec::new();
         for (index, (number, port)) in self.ports.iter_mut().enumerate() {
             let index = (index < self.measured).then_some(index);
-            while port.receive(&mut self.burst, usize::MAX, 0).unwrap_or(0) > 0 {
+            while port.receive(&mut self.burst, usize::MAX, now_ns).unwrap_or(0) > 0 {
                 for packet in self.burst.iter() {
                     let Some((tag_at, _)) = Tag::find(packet.data(), |found| *found == tag) else {
                         return Err(format!(

@@ -117,6 +117,15 @@ fn programs_with_state_cannot_be_checked() {
         .replace("entries = [\"programs/l3fwd/entries.stf\"]", "");
     let error = Session::open(&read(&text)).err().expect("refused");
     assert!(error.contains("has tables that learn"), "{error}");
+    // Each frame has another time of arrival, so the reference has no content for all of them.
+    let text = l3fwd("check = true", "to = 3")
+        .replace(
+            "programs/l3fwd/l3fwd.p4",
+            "crates/testing/tester/tests/programs/arrival_time.p4",
+        )
+        .replace("entries = [\"programs/l3fwd/entries.stf\"]", "");
+    let error = Session::open(&read(&text)).err().expect("refused");
+    assert!(error.contains("or on the time"), "{error}");
 }
 
 #[test]
