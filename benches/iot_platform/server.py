@@ -188,6 +188,7 @@ class Server:
                 return found if isinstance(body, list) else found[0]
             case ("DELETE", "devices", name):
                 self.registry.remove(name)
+                self._forget(name)
             case ("PUT", "devices", name, sensor):
                 return self._put(name, sensor, body)
             case ("GET", "devices", name, actuator):
@@ -205,6 +206,12 @@ class Server:
         """What a device must know: its number, and of each sensor the sequence number with which it goes on."""
         highest = [self.receipts.highest.get((device.number, place), -1) for place in range(len(device.sensors))]
         return {"name": device.name, "number": device.number, "next": [number + 1 for number in highest]}
+
+    def _forget(self, name):
+        """A device is gone: another one with its name begins without its values."""
+        for known in (self.values, self.times, self.actuated):
+            for feature in [feature for feature in known if feature.startswith(f"{name}/")]:
+                del known[feature]
 
     def _put(self, name, sensor, body):
         if not isinstance(body, dict) or not isinstance(body.get("value"), int | float):

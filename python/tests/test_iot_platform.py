@@ -237,6 +237,22 @@ def test_one_actuator_that_is_not_reached_disturbs_no_other(platform: Platform) 
     assert platform.call("GET", "/devices/lift/brake?after=2") == {"number": 3, "value": 4.0}
 
 
+def test_a_device_that_is_removed_leaves_no_values(platform: Platform) -> None:
+    platform.call("POST", "/devices", [LIFT, LIFT | {"name": "lift2"}])
+    platform.call("POST", "/joins", STOP)
+    platform.call("PUT", "/devices/lift/speed", {"value": 5.0})
+    platform.call("PUT", "/devices/lift2/speed", {"value": 1.0})
+    platform.call("DELETE", "/joins/stop")
+    platform.call("DELETE", "/devices/lift")
+    state = platform.call("GET", "/state")
+    assert [value["sensor"] for value in state["values"]] == ["lift2/speed"] and state["actuators"] == []
+    # The brake of another lift with this name is not pulled by what the first one has measured.
+    platform.call("POST", "/devices", LIFT)
+    platform.call("POST", "/joins", STOP)
+    platform.call("PUT", "/devices/lift/speed", {"value": 2.0})
+    assert platform.call("GET", "/devices/lift/brake?after=0") == {"number": 1, "value": 0.0}
+
+
 def test_what_is_no_number_is_not_shown(platform: Platform) -> None:
     platform.call("POST", "/devices", LIFT)
     scale = {"function": "scale", "parameters": {"factor": 1e300}}
