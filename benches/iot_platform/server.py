@@ -178,8 +178,7 @@ class Server:
             case ("GET", "missing"):
                 return list(self.receipts.missing_ranges())
             case ("POST", "announce"):
-                for device, feature, count in body:
-                    self.receipts.announce((device, feature), count)
+                self._announce(body)
                 return {"missing": self.receipts.missing_count()}
             case ("POST", "devices"):
                 devices = [self.registry.register(one) for one in (body if isinstance(body, list) else [body or {}])]
@@ -206,6 +205,16 @@ class Server:
         """What a device must know: its number, and of each sensor the sequence number with which it goes on."""
         highest = [self.receipts.highest.get((device.number, place), -1) for place in range(len(device.sensors))]
         return {"name": device.name, "number": device.number, "next": [number + 1 for number in highest]}
+
+    def _announce(self, counts):
+        """What sensors have sent. Numbers that are none would stay among those of all sensors."""
+        triples = counts if isinstance(counts, list) else [None]
+        for triple in triples:
+            whole = isinstance(triple, list) and len(triple) == 3 and all(type(number) is int for number in triple)
+            if not whole or min(triple) < 0 or triple[2] > 1 << 32:
+                raise registry.Refusal("what was sent is a list of [device number, sensor number, readings sent]")
+        for device, feature, count in triples:
+            self.receipts.announce((device, feature), count)
 
     def _forget(self, name):
         """A device is gone: another one with its name begins without its values."""

@@ -217,11 +217,15 @@ def test_readings_by_udp_and_http_reach_an_actuator(platform: Platform) -> None:
         ("PUT", "/devices/lift/speed", {"value": "x"}, 400),
         ("POST", "/joins", {"name": "x"}, 400),
         ("POST", "/devices", [1], 500),
-        ("POST", "/announce", 5, 500),
+        ("POST", "/announce", 5, 400),
+        ("POST", "/announce", [[number, 0, 20], ["lift", 0, 20]], 400),
+        ("POST", "/announce", [[number, 0, 12.5]], 400),
+        ("POST", "/announce", [[number, 0, 1 << 33]], 400),
     ):
         with pytest.raises(urllib.error.HTTPError) as caught:
             platform.call(method, path, content)
         assert caught.value.code == status and json.load(caught.value)["error"]
+    assert platform.call("GET", "/missing") == [[number, 0, 8, 8]]
 
 
 def test_one_actuator_that_is_not_reached_disturbs_no_other(platform: Platform) -> None:
