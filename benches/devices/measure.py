@@ -150,7 +150,10 @@ def main():
     if options.out:
         options.out.write_text(f"{json.dumps(recorded(options, found))}\n")
     print(table(found))
-    print("\nAt least: the tester could not send more. Not confirmed: the rate did not hold when it was offered again.")
+    print(
+        "\nAt least: the tester, the search's ceiling or the time for it was the limit. Not confirmed: the rate did not hold "
+        "when it was offered again."
+    )
 
 
 def table(found):
@@ -174,11 +177,11 @@ def table(found):
 
 
 def highest(flow):
-    """The highest rate, and whether it is that of the switch: a tester that is late finds a lower bound, or nothing."""
+    """The highest rate, and whether it is that of the switch: where something else was the limit, it is a lower bound."""
     if not flow["ndr_pps"]:
         return "none"
     notes = []
-    if flow["limited_by"] == "tester":
+    if flow["limited_by"] not in ("device", "least-load"):
         notes.append("at least")
     if not flow["confirmed"]["is_confirmed"]:
         notes.append("not confirmed")
