@@ -73,10 +73,12 @@ def flows(options, make):
                 switch.start(KIND, rules(options.forebay, KIND, count))
                 print(f"{switch.name}, {count} rules", file=sys.stderr)
                 part = evaluate(options, "flows", *between(switch.name, count))
-                if found is None or "error" in found:
+                if "error" in part:
+                    return part
+                if found is None:
                     found = part
                 else:
-                    found["flows"] += part.get("flows", [])
+                    found["flows"] += part["flows"]
             finally:
                 switch.stop()
     return found
@@ -114,10 +116,10 @@ def measured(options):
 
 
 def recorded(options, found):
-    """The record, in which the results of this run replace those of the same parts."""
+    """The record, in which the results of this run replace those of the same parts, unless they failed."""
     record = json.loads(options.out.read_text()) if options.out.exists() else {}
     for name, parts in found.items():
-        record.setdefault(name, {}).update(parts)
+        record.setdefault(name, {}).update({part: result for part, result in parts.items() if "error" not in result})
     return record
 
 
