@@ -243,7 +243,7 @@ fn build(spec: &FrameSpec, bytes: usize) -> Vec<u8> {
 }
 
 /// What stands in the place of the tag in templates.
-const TEMPLATE_TAG: Tag = Tag {
+pub(crate) const TEMPLATE_TAG: Tag = Tag {
     trial: 0,
     stream: 0,
     number: 0,

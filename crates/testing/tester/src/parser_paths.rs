@@ -7,6 +7,7 @@
 //! wrong frame.
 
 use crate::entries::correct_checksums;
+use crate::frames::TEMPLATE_TAG;
 use crate::tag::TAG_BYTES;
 use forebay_bits::{Bits, write_bits};
 use forebay_ir::{
@@ -332,7 +333,8 @@ impl Way {
         false
     }
 
-    /// A frame that goes this way, with random values where nothing is fixed, and zeros after the headers.
+    /// A frame that goes this way, with random values where nothing is fixed, and zeros between the headers and the
+    /// place of the tag. Checksums are right with any tag.
     fn frame(&self, bytes: usize, random: &mut SplitMix64) -> Vec<u8> {
         let mut frame = vec![0; bytes];
         for bit in 0..self.cursor {
@@ -343,6 +345,7 @@ impl Way {
                 .unwrap_or_else(|| random.next_u64() & 1 == 1);
             write_bits(&mut frame, bit, &Bits::from_bool(value));
         }
+        TEMPLATE_TAG.write(&mut frame);
         correct_checksums(&mut frame);
         frame
     }

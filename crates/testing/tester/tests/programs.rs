@@ -303,6 +303,17 @@ fn frames_for_each_way_through_the_parser() {
     );
 }
 
+/// Datagrams from the parser graph have right checksums with the tag that each frame gets: the program drops others.
+#[test]
+fn frames_of_a_parser_have_right_checksums_with_their_tags() {
+    let text = "description = \"checksums\"\nduration_s = 0.01\nsample_s = 0\n[device]\n\
+                program = \"crates/testing/tester/tests/programs/udp_checksum.p4\"\n\
+                [[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\npps = 20_000\nframe = { parser = { bytes = 100, variants = 20 } }\n";
+    let found = simulate(text);
+    let path = &found.trials[0].streams[0].paths[0];
+    assert_eq!((path.received, path.lost), (200, 0), "{:?}", found.trials[0].drops);
+}
+
 /// Loops of a parser end where its stacks are full: two stacks with three elements each are filled in 69 orders.
 #[test]
 fn frames_for_each_way_through_a_parser_with_loops() {
