@@ -209,7 +209,7 @@ fn transport_frames(
     let sizes = sizes(&transport.bytes, spec.header_bytes() + TAG_BYTES, seed)?;
     let (count, order) = flow_order(flows, seed)?;
     check_count(count, sizes.len())?;
-    let vary = flows.map_or(VaryEntry::default(), |flows| flows.vary);
+    let vary = flows.and_then(|flows| flows.vary).unwrap_or_default();
     if matches!(vary, VaryEntry::SourcePort | VaryEntry::DestinationPort) && count > PORTS {
         return Err(format!("{count} flows that differ in a port; it has {PORTS} values"));
     }

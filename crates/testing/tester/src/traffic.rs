@@ -162,6 +162,10 @@ fn stream_frames(
     if kinds.iter().filter(|kind| **kind).count() != 1 {
         return Err(ONE_KIND.to_string());
     }
+    if frame.udp.is_none() && frame.tcp.is_none() && frame.has_ethernet() {
+        let message = "source_mac, destination_mac, vlan and priority go with udp and tcp; other frames have Ethernet headers of their own";
+        return Err(message.to_string());
+    }
     match (&frame.pcap, &frame.message) {
         (Some(path), _) if flows.is_none() => capture(path, library),
         (_, Some(message)) if flows.is_none() => message_frames(message),
@@ -219,6 +223,9 @@ pub(crate) fn described_frames(
     };
     if flows.count.is_some() || !(0.0..1.0).contains(&flows.misses) {
         return Err("flows are count = N, or entries = \"TABLE\" with a share of misses below 1".to_string());
+    }
+    if flows.vary.is_some() {
+        return Err("flows from entries differ in what the table matches; leave out `vary`".to_string());
     }
     let loaded = loaded.ok_or("flows from entries need the program of [device]")?;
     let base = frames::frames(frame, None, seed)?;

@@ -210,6 +210,17 @@ fn values_that_do_nothing_or_too_much() {
         misses,
         "with 2 entries and a share of misses of 0.999999999, each entry is hit once in 2000000",
     );
+    let vary = "pps = 1000\nflows = { entries = \"ipv4_lpm\", vary = \"source\" }";
+    wrong(
+        "pps = 1000",
+        vary,
+        "11: flows from entries differ in what the table matches",
+    );
+    wrong(
+        "udp = { bytes = 60 }",
+        "hex = { headers = \"ffffffffffff0200000000010800\", bytes = 60 }, vlan = 5",
+        "11: source_mac, destination_mac, vlan and priority go with udp and tcp",
+    );
     let slow = "10: a rate is at least 0.001 frames a second; pps counts single frames, not millions";
     wrong("pps = 1000", "pps = 1e-6", slow);
     wrong(

@@ -16,9 +16,8 @@ pub struct FlowsEntry {
     /// The share of flows that hit no entry.
     #[serde(default)]
     pub misses: f64,
-    /// What differs between them.
-    #[serde(default)]
-    pub vary: VaryEntry,
+    /// What differs between them: the destination address, unless it is told.
+    pub vary: Option<VaryEntry>,
     /// In what order they send.
     #[serde(default)]
     pub order: OrderEntry,

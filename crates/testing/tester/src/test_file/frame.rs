@@ -30,6 +30,11 @@ pub struct FrameEntry {
 }
 
 impl FrameEntry {
+    /// Whether it says what stands in the Ethernet header.
+    pub fn has_ethernet(&self) -> bool {
+        self.source_mac.is_some() || self.destination_mac.is_some() || self.vlan.is_some() || self.priority.is_some()
+    }
+
     /// The same with another length; none when its frames have lengths of their own.
     pub fn resized(&self, bytes: usize) -> Option<FrameEntry> {
         let mut entry = self.clone();
