@@ -63,6 +63,9 @@ fn stream(entry: &TrafficEntry, loaded: Option<&Loaded>, seed: u64, reader: &mut
     };
     let messages = entry.frame.get_ref().message.as_ref();
     let rate = rate(entry, reader)?;
+    if matches!(rate, Rate::Max) {
+        without_rate(entry, reader)?;
+    }
     let shape = match &entry.shape {
         Some(shape) => match shape_of(shape.get_ref()) {
             Some(shape) => shape,
@@ -94,6 +97,20 @@ fn stream(entry: &TrafficEntry, loaded: Option<&Loaded>, seed: u64, reader: &mut
         messages: messages.and_then(|message| Some((MessageFormat::new(message.payload_bytes).ok()?, message.devices))),
     };
     possible_rate(stream, entry, reader)
+}
+
+/// A stream that is as fast as the tester can follows no schedule. None when it has one.
+fn without_rate(entry: &TrafficEntry, reader: &mut Reader<'_>) -> Option<()> {
+    let (what, span) = match (&entry.shape, entry.arrivals.get_ref()) {
+        (Some(shape), _) => ("shape goes", shape.span()),
+        (None, ArrivalsEntry::Constant) => return Some(()),
+        (None, _) => ("arrivals go", entry.arrivals.span()),
+    };
+    reader.wrong(
+        span,
+        format!("{what} with a rate: with pps = \"max\" frames follow one another as fast as the tester can"),
+    );
+    None
 }
 
 /// What is wrong with a stream's frames: their flows, when the frames alone are right.

@@ -221,6 +221,10 @@ fn values_that_do_nothing_or_too_much() {
         "hex = { headers = \"ffffffffffff0200000000010800\", bytes = 60 }, vlan = 5",
         "11: source_mac, destination_mac, vlan and priority go with udp and tcp",
     );
+    let shape = "pps = \"max\"\nshape = { on_s = 0.1, off_s = 0.4 }";
+    wrong("pps = 1000", shape, "11: shape goes with a rate");
+    let poisson = "pps = \"max\"\narrivals = \"poisson\"";
+    wrong("pps = 1000", poisson, "11: arrivals go with a rate");
     let slow = "10: a rate is at least 0.001 frames a second; pps counts single frames, not millions";
     wrong("pps = 1000", "pps = 1e-6", slow);
     wrong(
