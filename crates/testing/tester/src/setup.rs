@@ -386,6 +386,11 @@ fn interfaces_target(
     interfaces: &[&str],
     reader: &mut Reader<'_>,
 ) -> Option<Target> {
+    if file.device.check && file.device.program.is_none() {
+        let near = reader.table("[device]");
+        let message = "check compares with what a program sends, and [device] has none; write program = \"FILE.p4\" beside the interfaces";
+        reader.wrong_key(near, "check", message);
+    }
     let is_of_file = overrides.interfaces.is_empty();
     let mut wrong = |index: usize, message: String| {
         let written = file.device.interfaces.get(index).filter(|_| is_of_file);

@@ -394,3 +394,11 @@ fn mistakes_of_the_command_line_have_no_line() {
         "{said}"
     );
 }
+
+/// What comes back from a switch between interfaces is compared with what its program sends.
+#[test]
+fn a_check_needs_a_program() {
+    let program = "program = \"programs/l3fwd/l3fwd.p4\"\nentries = [\"programs/l3fwd/entries.stf\"]";
+    let bare = "interfaces = [\"1@lo\", \"2@lo\"]\ncheck = true";
+    wrong(program, bare, "5: check compares with what a program sends");
+}
