@@ -346,6 +346,21 @@ fn devices(file: &TestFile, overrides: &Overrides, reader: &mut Reader<'_>) {
         let message = "interfaces is empty; name one for each port, as in [\"1@veth0\", \"2@veth2\"]";
         reader.wrong_key(near.clone(), "interfaces", message);
     }
+    let of_program = [
+        ("entries", !entry.entries.is_empty()),
+        ("commands", entry.commands.is_some()),
+        ("defines", !entry.defines.is_empty()),
+    ];
+    if let Some((key, _)) = of_program
+        .iter()
+        .find(|(_, is_there)| *is_there && entry.program.is_none())
+    {
+        reader.wrong_key(
+            near.clone(),
+            key,
+            format!("{key} are those of a program, and [device] has none"),
+        );
+    }
     let is_overridden = overrides.wire || overrides.chip.is_some() || !overrides.interfaces.is_empty();
     if entry.metrics.is_some() && entry.interfaces.is_empty() && !is_overridden {
         let message = "metrics are those of a switch between interfaces, and [device] has none";

@@ -395,10 +395,17 @@ fn mistakes_of_the_command_line_have_no_line() {
     );
 }
 
-/// What comes back from a switch between interfaces is compared with what its program sends.
+/// What comes back from a switch between interfaces is compared with what its program sends, and entries are those of a
+/// program.
 #[test]
-fn a_check_needs_a_program() {
+fn what_needs_a_program_is_told_without_one() {
     let program = "program = \"programs/l3fwd/l3fwd.p4\"\nentries = [\"programs/l3fwd/entries.stf\"]";
     let bare = "interfaces = [\"1@lo\", \"2@lo\"]\ncheck = true";
     wrong(program, bare, "5: check compares with what a program sends");
+    let program = "program = \"programs/l3fwd/l3fwd.p4\"\n";
+    wrong(
+        program,
+        "wire = true\n",
+        "5: entries are those of a program, and [device] has none",
+    );
 }
