@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forebay.queueing import GoodputCurve, erlang_cdf, kolmogorov_smirnov, read_distances
+from forebay.queueing import GoodputCurve, erlang_cdf, kolmogorov_smirnov, read_distances, read_waits
 from forebay.queueing.__main__ import main
 from forebay.queueing._chip import ChipRun, chip_departures
 from forebay.queueing._switch import switch_departures, switch_service_times, switch_waiting_time
 from forebay.queueing.figures import figure_12
 from forebay.queueing.figures._table import Table
 from forebay.queueing.figures.claims_network import controllers
+from forebay.queueing.figures.waits import measured
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -55,6 +56,23 @@ def test_distances_are_read(tmp_path: Path) -> None:
     file.write_text("grouping,n\nafter,4\n")
     with pytest.raises(ValueError, match="column 'service_rate' is missing"):
         read_distances(file)
+    file.write_text("grouping,n,service_rate,packets,distance\nAfter,4,1.1,1000,0.0139\n")
+    with pytest.raises(ValueError, match="distances.csv:2: grouping = 'After' must be after or before"):
+        read_distances(file)
+
+
+def test_waits_of_another_service_or_without_a_rate_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "waits.csv"
+    head = "n,message_rate,service_rate,service,mean_wait,half_width\n"
+    file.write_text(f"{head}1,1,2,Exponential,0.5,\n")
+    with pytest.raises(ValueError, match="waits.csv:2: service = 'Exponential' must be exponential or fixed"):
+        read_waits(file)
+    file.write_text(f"{head}1,0,2,fixed,0.5,\n")
+    with pytest.raises(ValueError, match="waits.csv:2: message_rate = 0 must be above 0"):
+        read_waits(file)
+    file.write_text(f"{head}1,1,20,fixed,0,0.001\n")
+    [row] = measured("chip", read_waits(file))
+    assert row["half_width_percent"] is None and row["discrepancy_percent"] == -100
 
 
 def test_a_command_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 Four kinds of file, each with a header line; further columns are ignored, and lines that begin with `#` are comments:
 
 * timestamps, a line for each N-packet in the order of arrival: `arrival_s` and `departure_s`, or one of them;
-* waits: `n`, `message_rate`, `service_rate`, `service`, `mean_wait`, and if known `half_width`, in one unit of time;
-* distances of departures: `grouping`, `n`, `service_rate`, `packets`, `distance`, with the rate in units of lambda;
+* waits: `n`, `message_rate`, `service_rate`, `service` (exponential or fixed), `mean_wait`, and if known `half_width`,
+  in one unit of time;
+* distances of departures: `grouping` (after or before), `n`, `service_rate`, `packets`, `distance`, with the rate in
+  units of lambda;
 * goodput curves: `n`, `arrival_rate`, `goodput`.
 
 A file that cannot be read is a `forebay.FileError`, one with other content a `ValueError` that names the line.
@@ -23,8 +25,9 @@ from numpy.typing import ArrayLike
 from forebay import _native
 
 from ._check import Array, count, non_negative, positive
-from ._departures import erlang_cdf, kolmogorov_smirnov
+from ._departures import GROUPINGS, erlang_cdf, kolmogorov_smirnov
 from ._estimate import Estimate, batch_means
+from ._minimal_rate import SERVICES
 
 __all__ = [
     "GoodputCurve",
@@ -88,9 +91,10 @@ def read_waits(path: str | Path) -> list[MeasuredWait]:
     names = ("n", "message_rate", "service_rate", "service", "mean_wait")
     waits = []
     for line, row in _rows(path, names):
-        rate, mu, mean = (_number(path, line, row, name) for name in ("message_rate", "service_rate", "mean_wait"))
+        rate, mu = (_rate(path, line, row, name) for name in ("message_rate", "service_rate"))
+        service, mean = _word(path, line, row, "service", SERVICES), _number(path, line, row, "mean_wait")
         half = _number(path, line, row, "half_width") if row.get("half_width") else None
-        waits.append(MeasuredWait(_integer(path, line, row, "n"), rate, mu, row["service"], mean, half))
+        waits.append(MeasuredWait(_integer(path, line, row, "n"), rate, mu, service, mean, half))
     return waits
 
 
@@ -98,9 +102,9 @@ def read_distances(path: str | Path) -> list[MeasuredDistance]:
     """The lines of a file of distances."""
     distances = []
     for line, row in _rows(path, ("grouping", "n", "service_rate", "packets", "distance")):
-        rate, distance = (_number(path, line, row, name) for name in ("service_rate", "distance"))
+        grouping, rate = _word(path, line, row, "grouping", GROUPINGS), _rate(path, line, row, "service_rate")
         n, packets = (_integer(path, line, row, name) for name in ("n", "packets"))
-        distances.append(MeasuredDistance(row["grouping"], n, rate, packets, distance))
+        distances.append(MeasuredDistance(grouping, n, rate, packets, _number(path, line, row, "distance")))
     return distances
 
 
@@ -175,6 +179,19 @@ def _number(path: str | Path, line: int, row: dict[str, str], column: str) -> fl
     if not np.isfinite(value) or value < 0:
         raise ValueError(f"{path}:{line}: {column} = {row[column]} must be a finite number >= 0")
     return value
+
+
+def _rate(path: str | Path, line: int, row: dict[str, str], column: str) -> float:
+    value = _number(path, line, row, column)
+    if value == 0:
+        raise ValueError(f"{path}:{line}: {column} = {row[column]} must be above 0")
+    return value
+
+
+def _word(path: str | Path, line: int, row: dict[str, str], column: str, words: tuple[str, ...]) -> str:
+    if row[column] not in words:
+        raise ValueError(f"{path}:{line}: {column} = {row[column]!r} must be {' or '.join(words)}")
+    return row[column]
 
 
 def _integer(path: str | Path, line: int, row: dict[str, str], column: str) -> int:

@@ -101,7 +101,7 @@ def measured(source: str, waits: list[MeasuredWait]) -> list[Row]:
                 "service_rate": wait.service_rate / wait.message_rate,
                 "formula": expected * wait.message_rate,
                 "measured": wait.mean_wait * wait.message_rate,
-                "half_width_percent": None if wait.half_width is None else 100 * wait.half_width / wait.mean_wait,
+                "half_width_percent": _half_width_percent(wait),
                 "discrepancy_percent": 100 * (wait.mean_wait / expected - 1),
             }
         )
@@ -248,15 +248,20 @@ def _rate_discrepancy(n: int, delta: float, service: Service, simulated: float) 
     return 100 * (there / float(minimal_service_rate(n, 1.0, delta, service)) - 1)
 
 
+def _half_width_percent(wait: MeasuredWait) -> float | None:
+    if wait.half_width is None or wait.mean_wait == 0:
+        return None
+    return 100 * wait.half_width / wait.mean_wait
+
+
 def _outside(name: str, waits: list[MeasuredWait], n: int, rate: float, service: str) -> Row:
     for wait in waits:
         ratio = wait.service_rate / wait.message_rate / rate
         if (wait.n, wait.service) == (n, service) and abs(ratio - 1) < 1e-3:
             expected = formula(n, wait.message_rate, wait.service_rate, service)
-            half = None if wait.half_width is None else 100 * wait.half_width / wait.mean_wait
             return {
                 name: wait.mean_wait * wait.message_rate,
-                f"{name}_half_width": half,
+                f"{name}_half_width": _half_width_percent(wait),
                 f"{name}_percent": 100 * (wait.mean_wait / expected - 1),
             }
     return {name: None, f"{name}_half_width": None, f"{name}_percent": None}
