@@ -139,6 +139,7 @@ impl Config {
         if flows.list()?.len() > STREAMS_MAX {
             return Err(flows.wrong(format!("at most {STREAMS_MAX} flows are possible")));
         }
+        let mut frames = 0;
         for (place, node) in flows.list()?.iter().enumerate() {
             let name = node.at("name");
             if !config.flows_of(name.text()?).is_empty() {
@@ -146,6 +147,11 @@ impl Config {
             }
             for ends in ends(&node.at("tx_rx"), &node.at("packet"), &config)? {
                 let flow = flow(node, place, ends, &mut config, &speeds)?;
+                frames += flow.stream.frames.templates().len();
+                // Before more of them are made.
+                if frames > FRAMES_MAX {
+                    return Err(flows.wrong(format!("more than {FRAMES_MAX} different frames")));
+                }
                 config.flows.push(flow);
             }
         }
@@ -153,14 +159,6 @@ impl Config {
             return Err(flows.wrong(format!(
                 "at most {STREAMS_MAX} flows are possible, each direction of which counts"
             )));
-        }
-        let frames: usize = config
-            .flows
-            .iter()
-            .map(|flow| flow.stream.frames.templates().len())
-            .sum();
-        if frames > FRAMES_MAX {
-            return Err(flows.wrong(format!("{frames} different frames; {FRAMES_MAX} are possible")));
         }
         config.captures = captures(&root.at("captures"), &config.ports)?;
         Ok(config)
@@ -855,6 +853,33 @@ mod tests {
         let templates = config.flows[0].stream.frames.templates();
         let found: Vec<(u8, u8)> = templates.iter().map(|frame| (frame[11], frame[29])).collect();
         assert_eq!(found, [(0x0a, 1), (0x0b, 2)], "the source MAC and IPv4 addresses");
+    }
+
+    #[test]
+    fn pairs_of_devices_are_bounded_in_both_modes() {
+        let device = |name: &str, port: &str, number: u8| {
+            let address = |index: u16| {
+                let address = format!("10.{number}.{}.{}", index >> 8, index & 0xff);
+                json!({ "name": format!("{name}.{index}"), "address": address, "gateway": "10.0.0.1" })
+            };
+            let addresses: Vec<Value> = (0..300).map(address).collect();
+            json!({ "name": name, "ethernets": [{
+                "name": format!("{name}.eth"),
+                "connection": { "choice": "port_name", "port_name": port },
+                "mac": format!("02:00:00:00:00:{number:02x}"),
+                "ipv4_addresses": addresses,
+            }] })
+        };
+        for mode in ["mesh", "one_to_one"] {
+            let ends = json!({ "mode": mode, "tx_names": ["d1"], "rx_names": ["d2"] });
+            let config = Config::read(&json!({
+                "ports": [{ "name": "a", "location": "1" }, { "name": "b", "location": "2" }],
+                "devices": [device("d1", "a", 1), device("d2", "b", 2)],
+                "flows": [{ "name": "f", "tx_rx": { "choice": "device", "device": ends } }],
+            }));
+            let said = config.expect_err("300 x 300 pairs").to_string();
+            assert_eq!(said, "flows[0].tx_rx.device: at most 65536 pairs are possible");
+        }
     }
 
     #[test]

@@ -199,24 +199,19 @@ pub fn pairs(node: &Node<'_>, interfaces: &[Interface], is_ipv6: Option<bool>) -
         from != to && versions_agree(interfaces[from].is_ipv6(), interfaces[to].is_ipv6(), is_ipv6)
     };
     let mut pairs = Vec::new();
-    match if mode.is_there() { mode.text()? } else { "mesh" } {
-        "mesh" => {
-            let all = |from: &[usize], to: &[usize]| from.len().saturating_mul(to.len());
-            let (from, to) = (tx.concat(), rx.concat());
-            if all(&from, &to) > PAIRS_MAX {
-                return Err(node.wrong(format!("at most {PAIRS_MAX} pairs are possible")));
-            }
-            pairs.extend(from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))));
-        }
+    let joined: Vec<(Vec<usize>, Vec<usize>)> = match if mode.is_there() { mode.text()? } else { "mesh" } {
+        "mesh" => vec![(tx.concat(), rx.concat())],
         "one_to_one" if tx.len() != rx.len() => {
             return Err(node.wrong("as many tx_names as rx_names are expected with one_to_one"));
         }
-        "one_to_one" => {
-            for (from, to) in tx.iter().zip(&rx) {
-                pairs.extend(from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))));
-            }
-        }
+        "one_to_one" => tx.into_iter().zip(rx).collect(),
         _ => return Err(mode.wrong("mesh or one_to_one is expected")),
+    };
+    for (from, to) in &joined {
+        if from.len().saturating_mul(to.len()).saturating_add(pairs.len()) > PAIRS_MAX {
+            return Err(node.wrong(format!("at most {PAIRS_MAX} pairs are possible")));
+        }
+        pairs.extend(from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))));
     }
     pairs.retain(|pair| are_joined(*pair));
     // Of devices with addresses of both versions, a flow that does not say which takes those of IPv4.
