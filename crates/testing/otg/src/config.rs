@@ -36,6 +36,9 @@ const GAP_BYTES: u64 = 12;
 /// How long after its start a flow may begin.
 const DELAY_S_MAX: f64 = 86_400.0;
 
+/// How long a flow with an end lasts at most.
+const SECONDS_MAX: f64 = 86_400.0;
+
 /// What is measured.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -686,7 +689,11 @@ fn duration(
             chosen.object(&["seconds", "gap", "delay"])?;
             let seconds = chosen.at("seconds");
             let seconds = if seconds.is_there() { seconds.positive()? } else { 1.0 };
-            Limit::Seconds(seconds.min(86_400.0))
+            if seconds > SECONDS_MAX {
+                let warning = format!("at most {SECONDS_MAX} are possible, after which the flow ends");
+                warnings.push(chosen.at("seconds").wrong(warning).to_string());
+            }
+            Limit::Seconds(seconds.min(SECONDS_MAX))
         }
         "burst" => bursts(&chosen, stream, speed)?,
         other => return Err(node.not_supported(other, &SUPPORTED)),
@@ -1155,6 +1162,18 @@ mod tests {
         assert!(
             said.starts_with("flows[0].duration.continuous.delai: is not supported"),
             "{said}"
+        );
+    }
+
+    #[test]
+    fn a_flow_that_is_to_last_more_than_a_day_has_a_warning() {
+        let mut flow = flow();
+        flow["duration"] = json!({ "choice": "fixed_seconds", "fixed_seconds": { "seconds": 86_401 } });
+        let config = with(flow).expect("a configuration");
+        assert_eq!(config.flows[0].limit, Limit::Seconds(86_400.0));
+        assert_eq!(
+            config.warnings,
+            ["flows[0].duration.fixed_seconds.seconds: at most 86400 are possible, after which the flow ends"]
         );
     }
 
