@@ -1177,6 +1177,18 @@ mod tests {
         );
     }
 
+    /// A value needs no choice, here as in all fields.
+    #[test]
+    fn a_destination_of_the_flow_is_not_that_of_the_router() {
+        let asks = |address: Value| {
+            let packet = json!([{ "choice": "ethernet", "ethernet": { "dst": address } }]);
+            Headers::asks_for(&Node::root(&packet), "dst").expect("a packet")
+        };
+        assert!(asks(Value::Null) && asks(json!({})) && asks(json!({ "choice": "auto" })));
+        assert!(!asks(json!({ "choice": "value", "value": "02:00:00:00:00:fe" })));
+        assert!(!asks(json!({ "value": "02:00:00:00:00:fe" })));
+    }
+
     #[test]
     fn gaps_in_bytes_are_those_of_the_port() {
         let mut flow = flow();

@@ -385,7 +385,9 @@ impl Headers {
             Some(first) => first.at("ethernet").at(key),
             None => return Ok(true),
         };
-        Ok(!address.is_there() || address.choice("auto")?.0 == "auto")
+        // An address without a choice is a value, as everywhere.
+        let (choice, chosen) = address.choice("value")?;
+        Ok(choice == "auto" || choice == "value" && !chosen.is_there())
     }
 
     /// The version of IP that `packet` of a flow names: whether it is IPv6.
