@@ -163,7 +163,10 @@ def connect(process, port, log):
 def read_prompt(connection):
     text = ""
     while not text.endswith("pipeline> "):
-        text += connection.recv(65536).decode()
+        part = connection.recv(65536).decode()
+        if not part:
+            raise Missing(f"DPDK's example program has closed its command line; its last words:\n{text[-2000:]}")
+        text += part
     return text
 
 
