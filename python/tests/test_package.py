@@ -120,8 +120,12 @@ def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     missing = str(tmp_path / "missing.csv")
     assert main(["figures", "--quick", "--no-charts", "--out", str(tmp_path), "--chip", missing]) == 2
     assert "missing.csv" in capsys.readouterr().err
-    assert main(["chip", "--forebay", missing, "--out", str(tmp_path / "chip.csv")]) == 2
-    assert "missing.csv" in capsys.readouterr().err
+    for command in ("chip", "chip-goodput"):
+        earlier = tmp_path / f"{command}.csv"
+        earlier.write_text("measured before\n")
+        assert main([command, "--forebay", missing, "--out", str(earlier)]) == 2
+        assert "missing.csv" in capsys.readouterr().err
+        assert earlier.read_text() == "measured before\n"
     with pytest.raises(SystemExit):
         main(["figures"])
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -74,7 +77,7 @@ def _figures(options: argparse.Namespace) -> int:
 
 def _chip(options: argparse.Namespace) -> int:
     run = ChipRun(options.forebay, options.repository, options.packets, options.seeds)
-    with open(options.out, "w", newline="", encoding="utf-8") as file:
+    with _measurements(options.out) as file:
         file.write(
             f"# forebay sim, {options.second}: microseconds; {run.seeds} seeds of {run.packets} N-packets each\n"
         )
@@ -102,7 +105,7 @@ def _chip_departures(options: argparse.Namespace) -> int:
 
 def _chip_goodput(options: argparse.Namespace) -> int:
     run = ChipRun(options.forebay, options.repository, options.packets)
-    with open(options.out, "w", newline="", encoding="utf-8") as file:
+    with _measurements(options.out) as file:
         file.write(f"# forebay sim: {run.packets} N-packets a point, one waits: Mpps of messages, Gbps of payload\n")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("n", "arrival_rate", "goodput"))
@@ -143,6 +146,20 @@ def _switch(options: argparse.Namespace) -> int:
     what = "forebay.Switch: N-packets after measured service times, stretched to the rate, in units of lambda"
     _write_distances(options.out / "switch-departures.csv", what, rows)
     return 0
+
+
+@contextmanager
+def _measurements(path: Path) -> Iterator[TextIO]:
+    """A file that takes the place of an earlier one when all is measured; what there is before then is in a `.part`."""
+    if path.exists() and not path.is_file():
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            yield file
+        return
+    whole = path.resolve()
+    part = whole.with_name(f"{whole.name}.part")
+    with open(part, "w", newline="", encoding="utf-8") as file:
+        yield file
+    os.replace(part, whole)
 
 
 def _write_distances(path: Path, what: str, rows: Sequence[tuple[str, int, float, Array]]) -> None:
