@@ -7,7 +7,7 @@ use forebay_packet::{Burst, Packet, Pool, Port, PortError, Readiness, SplitMix64
 use serde::{Deserialize, Serialize};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long a frame takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,14 +83,16 @@ impl Injected {
 /// [`Injected`] of a port that is owned elsewhere.
 pub type SharedInjected = Arc<Mutex<Injected>>;
 
+/// Frames that wait for others to pass, with how many still must, of a port that is owned elsewhere.
+pub type SharedHeld = Arc<Mutex<Vec<(u32, Packet)>>>;
+
 /// See the [module](self).
 pub struct Impaired<P> {
     port: P,
     impairment: Impairment,
     random: SplitMix64,
     line: BinaryHeap<Reverse<Waiting>>,
-    /// Frames that wait for others to pass, with how many still must.
-    held: Vec<(u32, Packet)>,
+    held: SharedHeld,
     arrivals: Burst,
     spares: Pool,
     order: u64,
@@ -131,7 +133,7 @@ impl<P: Port> Impaired<P> {
             impairment,
             random: SplitMix64::new(seed),
             line: BinaryHeap::new(),
-            held: Vec::new(),
+            held: SharedHeld::default(),
             arrivals: Burst::default(),
             spares: Pool::new(4096),
             order: 0,
@@ -142,6 +144,15 @@ impl<P: Port> Impaired<P> {
     /// What is done to its frames.
     pub fn injected(&self) -> SharedInjected {
         self.injected.clone()
+    }
+
+    /// Its frames that wait for others to pass.
+    pub fn held(&self) -> SharedHeld {
+        self.held.clone()
+    }
+
+    fn lock_held(&self) -> MutexGuard<'_, Vec<(u32, Packet)>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count(&self, count: impl FnOnce(&mut Injected)) {
@@ -160,7 +171,8 @@ impl<P: Port> Impaired<P> {
             if self.random.chance(self.impairment.reordering) {
                 // Until enough others have passed it is lost.
                 self.count(|injected| injected.lost += 1);
-                self.held.push((self.impairment.reordering_by.max(1), packet));
+                let others = self.impairment.reordering_by.max(1);
+                self.lock_held().push((others, packet));
                 continue;
             }
             self.pass(packet, now_ns);
@@ -181,11 +193,12 @@ impl<P: Port> Impaired<P> {
         } else {
             self.delay(packet, now_ns);
         }
+        let mut held = std::mem::take(&mut *self.lock_held());
         let mut at = 0;
-        while at < self.held.len() {
-            self.held[at].0 -= 1;
-            if self.held[at].0 == 0 {
-                let (_, packet) = self.held.remove(at);
+        while at < held.len() {
+            held[at].0 -= 1;
+            if held[at].0 == 0 {
+                let (_, packet) = held.remove(at);
                 self.count(|injected| {
                     injected.lost -= 1;
                     injected.reordered += 1;
@@ -195,6 +208,7 @@ impl<P: Port> Impaired<P> {
                 at += 1;
             }
         }
+        *self.lock_held() = held;
     }
 
     fn delay(&mut self, packet: Packet, now_ns: u64) {

@@ -199,6 +199,7 @@ pub fn run_trial(
     let mut run = Run::new(streams, device, reference, plan, clock);
     run.send_and_receive(device, clock, progress)?;
     run.drain(device, clock, progress)?;
+    device.lose_held();
     let mut trial = run.finish();
     trial.drops = since(&drops_before, device.drops());
     Ok(trial)

@@ -48,6 +48,22 @@ fn a_constant_delay_is_exact() {
     assert_eq!((path.inter_arrival.min_ns, path.inter_arrival.max_ns), (10_000, 10_000));
 }
 
+/// What is held at the end of a trial is lost, and does not come in the next one.
+#[test]
+fn frames_that_are_held_are_of_their_own_trial() {
+    let impairment = "[[impairment]]\nport = 2\nreordering = 0.5\nreordering_by = 5";
+    let text = wire(impairment, 0.01, "pps = 100_000").replace("seed = 7", "seed = 7\ntrials = 5");
+    let found = simulate(&text);
+    let lost: Vec<u64> = found
+        .trials
+        .iter()
+        .map(|trial| trial.streams[0].paths[0].lost)
+        .collect();
+    assert!(lost.len() == 5 && lost.iter().all(|lost| *lost > 0), "{lost:?}");
+    assert_eq!(lost.iter().sum::<u64>(), found.injected.expect("impaired").lost);
+    assert!(found.trials.iter().all(|trial| trial.foreign == 0));
+}
+
 fn injected(frames: u64, measure: impl Fn(&str) -> forebay_tester::Results) {
     let impairment =
         "[[impairment]]\nport = 2\nloss = 0.001\nduplication = 0.002\nreordering = 0.0005\nreordering_by = 5";

@@ -21,7 +21,7 @@ pub use program::{chain, program};
 pub use slow::{Processor, slow};
 pub use wire::{end_of, wire};
 
-use crate::impairment::{Impaired, Impairment, Injected, SharedInjected};
+use crate::impairment::{Impaired, Impairment, Injected, SharedHeld, SharedInjected};
 use forebay_chip::Framing;
 use forebay_packet::{MemoryPort, Port, Readiness};
 use std::sync::PoisonError;
@@ -33,6 +33,7 @@ pub struct DevicePort {
     /// The port: what is sent by it enters the device.
     pub port: Box<dyn Port>,
     injected: Option<SharedInjected>,
+    held: Option<SharedHeld>,
 }
 
 /// What the wires of a device's ports take, where the device knows it.
@@ -86,6 +87,7 @@ impl Device {
             number,
             port,
             injected: None,
+            held: None,
         });
         Device {
             description: description.into(),
@@ -110,11 +112,12 @@ impl Device {
         };
         let DevicePort { port, .. } = self.ports.remove(at);
         let port = Impaired::new(port, impairment, seed);
-        let injected = Some(port.injected());
+        let (injected, held) = (Some(port.injected()), Some(port.held()));
         let port = DevicePort {
             number,
             port: Box::new(port),
             injected,
+            held,
         };
         self.ports.insert(at, port);
     }
@@ -152,6 +155,13 @@ impl Device {
         all.fold(Injected::default(), |sum, injected| {
             sum.plus(*injected.lock().unwrap_or_else(PoisonError::into_inner))
         })
+    }
+
+    /// Loses the frames that still wait for others to pass: those of the next trial are none of theirs.
+    pub fn lose_held(&mut self) {
+        for held in self.ports.iter().filter_map(|port| port.held.as_ref()) {
+            held.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
     }
 
     /// The next time at which something happens in it.
