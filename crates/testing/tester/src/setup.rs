@@ -249,9 +249,12 @@ impl Test {
         device::wire(&self.ports, &self.pairs(), *self.file.device.queue_packets.get_ref())
     }
 
+    /// Frames of a stream without `to` may come out anywhere, so where those of others by its port do.
     fn pairs(&self) -> Vec<(u32, u32)> {
-        let pair = |stream: &Stream| (stream.from, stream.to.unwrap_or(stream.from));
-        self.streams.iter().map(pair).collect()
+        let told = self.streams.iter().filter_map(|stream| Some((stream.from, stream.to?)));
+        let own = self.streams.iter().map(|stream| (stream.from, stream.from));
+        let own = own.filter(|(from, _)| !told.clone().any(|(other, _)| other == *from));
+        told.clone().chain(own).collect()
     }
 
     /// What must come out for the frames of these streams, when they are to be checked: what the reference executor
@@ -435,11 +438,10 @@ fn interfaces_target(
 fn one_end_each(file: &TestFile, reader: &mut Reader<'_>) {
     let mut ends: BTreeMap<u32, u32> = BTreeMap::new();
     for entry in &file.traffic {
-        let from = *entry.from.get_ref();
-        let to = entry.to.as_ref().map_or(from, |to| *to.get_ref());
+        let Some(to) = &entry.to else { continue };
+        let (from, to, span) = (*entry.from.get_ref(), *to.get_ref(), to.span());
         let end = *ends.entry(from).or_insert(to);
         if end != to {
-            let span = entry.to.as_ref().map_or(entry.from.span(), |to| to.span());
             let message = format!("a wire leads from port {from} to one port, here {end}; {to} cannot be reached, too");
             reader.wrong(span, message);
         }

@@ -48,6 +48,23 @@ fn a_constant_delay_is_exact() {
     assert_eq!((path.inter_arrival.min_ns, path.inter_arrival.max_ns), (10_000, 10_000));
 }
 
+/// A wire leads where a stream says, also when another one by the same port does not say it.
+#[test]
+fn streams_without_a_receiver_share_the_wire_of_others() {
+    let open = wire("", 0.01, "pps = 10_000").replace("to = 2\n", "");
+    let other = "[[traffic]]\nname = \"b\"\nfrom = 1\nto = 2\nframe = { udp = { bytes = 60 } }\npps = 10_000\n";
+    let found = simulate(&format!("{open}\n{other}"));
+    for stream in &found.trials[0].streams {
+        let path = &stream.paths[0];
+        assert_eq!(
+            (path.received, path.lost, stream.misdirected),
+            (100, 0, 0),
+            "{}",
+            stream.name
+        );
+    }
+}
+
 /// What is held at the end of a trial is lost, and does not come in the next one.
 #[test]
 fn frames_that_are_held_are_of_their_own_trial() {
