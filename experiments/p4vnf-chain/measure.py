@@ -143,6 +143,7 @@ def report(record):
         "",
         "The last row of a transport is what each function of the chain hands on in a second of its own processor time, to what one alone does: with two",
         "processors the functions of a chain cannot run at the same time. One function alone never waits in the kernel; those of a chain do, so that the other runs.",
+        "The bridge is no ceiling of veth: it forwards in the tester's context, on the tester's processor. The guest between the functions of vhost-user is DPDK's virtio driver in the same testpmd, in no virtual machine.",
         "",
         "| transport | ratio | " + " | ".join(f"{size} B" for size in sizes) + " |",
         "|---|---|" + "---|" * len(sizes),

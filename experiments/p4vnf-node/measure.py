@@ -86,6 +86,8 @@ def report(found):
         *table(lambda size: microseconds(size["loaded"])),
         "The published delays are round trips, those here one-way: the tester has both ends. A round trip passes the function twice, and wakes both hosts.",
         "The chain's functions share a processor. The UPF's uplink is measured with 128 bytes in place of 64, since a tunnelled packet is longer.",
+        "The paper's third interface, for management, carries no packets of the function and is left out. The bridge is no ceiling of the transport: it forwards in the tester's",
+        "context, on the tester's processor, which by `forebay vnf measure` limits nearly all rates here; a function has a processor of its own.",
         "",
     ]
     return "\n".join(lines)
