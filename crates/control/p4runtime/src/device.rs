@@ -109,6 +109,8 @@ pub struct Device {
     outputs: Vec<Output>,
     /// Packets for controllers that were shorter than their header.
     short_packets: u64,
+    /// Packets for controllers, and digests, that no controller was there for.
+    unheard: u64,
     /// The time from which packets' time goes on after a restart.
     pub(crate) clock_ns: u64,
 }
@@ -128,6 +130,7 @@ impl Device {
             digests: Digests::default(),
             outputs: Vec::new(),
             short_packets: 0,
+            unheard: 0,
             clock_ns: 0,
         }
     }
@@ -289,7 +292,9 @@ impl Device {
             .arbitration
             .primaries()
             .filter(|(_, role)| role.receives_packet(&metadata));
+        let mut is_heard = false;
         for (stream, _) in receivers {
+            is_heard = true;
             let packet = PacketIn {
                 payload: payload.to_vec(),
                 metadata: metadata.clone(),
@@ -297,6 +302,7 @@ impl Device {
             self.outputs
                 .push(Output::Send(stream, response(Response::Packet(packet))));
         }
+        self.unheard += u64::from(!is_heard);
     }
 
     /// How packets for controllers begin in the running program: with this header, of so many bytes. None without one.
@@ -316,6 +322,11 @@ impl Device {
         self.short_packets
     }
 
+    /// Packets for controllers, and messages of digests that are on, that came while no controller was there for them, since the last call.
+    pub fn take_unheard(&mut self) -> u64 {
+        std::mem::take(&mut self.unheard)
+    }
+
     /// Whether this is the program that runs, by the number of its pipeline; any is while none is known.
     pub fn runs(&self, program: u64) -> bool {
         let running = self.running.as_ref();
@@ -327,11 +338,14 @@ impl Device {
         let Some(running) = &self.running else { return };
         let is_heard = |id| self.arbitration.primaries().any(|(_, role)| role.hears_of(id));
         let id = running.schema.digest_ids.get(message.digest.index()).copied().flatten();
-        // What no controller hears of is not gathered: only what was sent is not sent again.
-        let id = id.filter(|id| is_heard(*id));
         let Some((id, config)) = id.and_then(|id| Some((id, running.ledger.digests().get(&id)?))) else {
             return;
         };
+        // What no controller hears of is not gathered: only what was sent is not sent again.
+        if !is_heard(id) {
+            self.unheard += 1;
+            return;
+        }
         let list = self
             .digests
             .receive(&running.schema, id, message.values, config, times(now));

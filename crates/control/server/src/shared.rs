@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     next: Mutex<()>,
     inner: Mutex<Inner>,
     limits: Limits,
-    /// Messages that had no room on their way to a controller, or whose program was replaced.
+    /// Messages that had no room on their way to a controller, or no controller to go to, or whose program was replaced.
     messages_dropped: AtomicU64,
     eras: Eras,
     environment: Environment,
@@ -423,6 +423,9 @@ impl Inputs {
                     digests.iter().for_each(|(_, message)| learned(message));
                 }
                 digests.drain(..).for_each(|(_, message)| device.digest(message, now));
+                shared
+                    .messages_dropped
+                    .fetch_add(device.take_unheard(), Ordering::Relaxed);
             });
             tokio::task::yield_now().await;
         }

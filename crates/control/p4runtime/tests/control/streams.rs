@@ -93,6 +93,19 @@ fn packets_to_the_controller() {
     assert_eq!(packet.metadata, [metadata(1, b"\x01\x02"), metadata(2, b"\x05")]);
     switch.device.packet_in(&[1]);
     assert_eq!(switch.device.short_packets(), 1);
+    assert_eq!(switch.device.take_unheard(), 0);
+}
+
+#[test]
+fn packets_and_digests_without_a_controller_are_counted() {
+    let mut switch = Switch::new();
+    switch.device.stream_closed(PRIMARY);
+    switch.sent();
+    switch.device.packet_in(&[0x81, 0x05, 9, 9]);
+    assert_eq!(switch.device.take_unheard(), 1);
+    switch.device.digest(learnt(1, 1), switch.now);
+    assert_eq!(switch.device.take_unheard(), 0, "the digest is not on");
+    assert!(switch.sent().is_empty());
 }
 
 fn learnt(address: u64, port: u64) -> DigestMessage {
