@@ -57,7 +57,7 @@ def test_distances_are_read(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="column 'service_rate' is missing"):
         read_distances(file)
     file.write_text("grouping,n,service_rate,packets,distance\nAfter,4,1.1,1000,0.0139\n")
-    with pytest.raises(ValueError, match="distances.csv:2: grouping = 'After' must be after or before"):
+    with pytest.raises(ValueError, match=r"distances.csv:2: grouping = 'After' must be after or before"):
         read_distances(file)
 
 
@@ -65,10 +65,10 @@ def test_waits_of_another_service_or_without_a_rate_are_refused(tmp_path: Path) 
     file = tmp_path / "waits.csv"
     head = "n,message_rate,service_rate,service,mean_wait,half_width\n"
     file.write_text(f"{head}1,1,2,Exponential,0.5,\n")
-    with pytest.raises(ValueError, match="waits.csv:2: service = 'Exponential' must be exponential or fixed"):
+    with pytest.raises(ValueError, match=r"waits.csv:2: service = 'Exponential' must be exponential or fixed"):
         read_waits(file)
     file.write_text(f"{head}1,0,2,fixed,0.5,\n")
-    with pytest.raises(ValueError, match="waits.csv:2: message_rate = 0 must be above 0"):
+    with pytest.raises(ValueError, match=r"waits.csv:2: message_rate = 0 must be above 0"):
         read_waits(file)
     file.write_text(f"{head}1,1,20,fixed,0,0.001\n")
     [row] = measured("chip", read_waits(file))
