@@ -106,7 +106,7 @@ impl Plane {
             let options = self.options.clone();
             let (opened, coming) = mpsc::channel();
             let thread = thread::Builder::new().name("connect".to_string());
-            // Nobody waits for it when the agent ends.
+            // When the agent ends, it does not wait for this thread.
             let spawned = thread.spawn(move || drop(opened.send(open(options))));
             self.coming = spawned.is_ok().then_some(coming);
             return Ok(None);

@@ -128,7 +128,8 @@ impl Stream {
     }
 
     /// Sends a packet; returns why the switch refuses it, if it does. A switch says nothing of a packet that it takes, so
-    /// the claim is repeated behind it: its answer comes after a refusal. One that does not answer is not waited for.
+    /// the claim is repeated after the packet, and its answer comes after a refusal. If the switch
+    /// does not answer, this returns all the same.
     pub(crate) async fn send_packet(
         &mut self,
         packet: PacketOut,

@@ -305,7 +305,8 @@ impl Device {
         self.unheard += u64::from(!is_heard);
     }
 
-    /// How packets for controllers begin in the running program: with this header, of so many bytes. None without one.
+    /// The header with which packets for controllers begin in the running program, and its length in bytes;
+    /// `None` if it has none.
     pub fn packet_in_header(&self) -> Option<(&ControllerPacketMetadata, usize)> {
         let running = self.running.as_ref()?;
         let bytes = running.schema.packet_in.as_ref()?.bytes();

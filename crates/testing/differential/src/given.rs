@@ -135,7 +135,8 @@ pub fn compare(program: &Program, seed: u64, workers: usize) -> Result<Compared,
     case.compare(workers)
 }
 
-/// Adds entries that the case's packets meet, in so many rounds.
+/// Adds entries that the case's packets meet. Each round makes entries for the keys that packets look
+/// up with those of the rounds before.
 pub(crate) fn add_entries(case: &mut Case, rounds: u64) {
     for round in 1..=rounds {
         let met = keys_met(case);

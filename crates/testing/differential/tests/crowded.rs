@@ -1,4 +1,4 @@
-//! A program with so many values that are live at once that most of them have no register: engines do the same.
+//! In a program with more live values than registers, most values have no register; the engines still agree.
 
 use forebay_differential::compare_text;
 

@@ -20,7 +20,7 @@ pub(super) struct Gathered {
     lines: Vec<String>,
     /// Lines that are wrong, of which nothing is gathered.
     wrong: usize,
-    /// The last change of each entity, among the first so many changes.
+    /// By entity: its last change, of the first `indexed` changes.
     known: HashMap<String, usize>,
     indexed: usize,
 }

@@ -18,7 +18,7 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// For so many slots at most.
+    /// Registers for at most `slots_max` slots.
     pub(super) fn new(slots_max: usize) -> Self {
         Registers {
             of_slots: HashMap::new(),

@@ -329,7 +329,7 @@ impl Bench {
         (bench, seid)
     }
 
-    /// The session has sent so much in all.
+    /// Sets what the session has sent since its beginning.
     fn use_bytes(&mut self, seid: u64, uplink_bytes: u64) {
         let usage = Usage {
             uplink_bytes,
