@@ -133,6 +133,7 @@ test-packages:
 	python3 tests/packages/test_deb.py $(DEB)
 	python3 tests/packages/test_oci.py $(MADE)-oci.tar
 	python3 tests/packages/test_vm.py $(MADE)-vm.qcow2
+	FOREBAY=$(FOREBAY) python3 tests/packages/test_vm.py --vhost $(MADE)-vm.qcow2
 
 # The devices of DPDK that are interfaces of the kernel too are in a namespace of their own.
 test-dpdk:

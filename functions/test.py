@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the functions' end-to-end tests and those of their control programs, and checks the share of specialised code.
 
-    functions/test.py [--strict] [FUNCTION...]
+    functions/test.py [--strict] [--jobs N] [FUNCTION...]
 
 Needs root. Python packages come from PyPI into target/functions. Without PyPI the tests run with the installed
 packages, and skip parts that need others. With --strict a skipped part is a failure, for machines that have everything.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -33,26 +34,46 @@ def python():
     return interpreter
 
 
+def commands(name, interpreter):
+    """What tests a function, in this order."""
+    scripts = sorted(HERE.glob(f"{name}/test_*.py"))
+    if not scripts:
+        raise SystemExit(f"{name}: no such function, or one without tests of this kind")
+    words = [[interpreter, script] for script in scripts]
+    if name != "lib" and (HERE / name / "measure.py").exists():
+        words.append([interpreter, HERE / "measure.py", name, "--share"])
+    return words
+
+
+def passes(tests, wait):
+    """Whether all tests of a function pass. With `wait` their output is shown when all have ended, in one piece."""
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} if wait else {}
+    done = [subprocess.run(test, **output) for test in tests]
+    if wait:
+        sys.stdout.buffer.write(b"".join(test.stdout for test in done))
+        sys.stdout.flush()
+    return all(test.returncode == 0 for test in done)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--strict", action="store_true", help="a part that cannot be tested here is a failure")
+    jobs = min(os.cpu_count() or 1, 4)
+    parser.add_argument("--jobs", type=int, default=jobs, help=f"functions tested at the same time; {jobs} unless told")
     parser.add_argument("functions", nargs="*", metavar="FUNCTION")
     arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error("--jobs: at least 1")
     if arguments.strict:
         # Read by `skip` in lib/bed.py.
         os.environ["FOREBAY_STRICT"] = "1"
     names = arguments.functions or sorted({path.parent.name for path in HERE.glob("*/test_*.py")})
     interpreter = python()
-    failed = []
-    for name in names:
-        scripts = sorted(HERE.glob(f"{name}/test_*.py"))
-        if not scripts:
-            raise SystemExit(f"{name}: no such function, or one without tests of this kind")
-        commands = [[interpreter, script] for script in scripts]
-        if name != "lib" and (HERE / name / "measure.py").exists():
-            commands.append([interpreter, HERE / "measure.py", name, "--share"])
-        if any([subprocess.run(command).returncode != 0 for command in commands]):
-            failed.append(name)
+    tests = [commands(name, interpreter) for name in names]
+    wait = arguments.jobs > 1 and len(names) > 1
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        passed = list(pool.map(lambda test: passes(test, wait), tests))
+    failed = [name for name, good in zip(names, passed, strict=True) if not good]
     print(
         f"{len(names) - len(failed)} passed or skipped, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
     )

@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 
 import tree as system
 from bed import Failed, arguments, check, main, stop, wait_until
@@ -111,7 +112,9 @@ def test(bed, options):
     bed.host("h2", "eth0", switch, "p2", "10.0.0.2/24")
     with system.Tree(bed.folder) as tree:
         before = tree.files()
+        started = time.monotonic()
         tree.install(package)
+        print(f"  installed in {time.monotonic() - started:.0f} s")
         check_exposure(tree)
         for words in (
             ["forebay", "--version"],
