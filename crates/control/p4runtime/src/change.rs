@@ -24,6 +24,8 @@ pub(crate) struct Writer<'a> {
     /// Whether the program's constraints hold for it. What the same program held before need not obey them: entries of
     /// the program itself, or of a file.
     pub(crate) is_bound: bool,
+    /// Whether a group or session may make a copy twice, as those of BMv2 may.
+    pub(crate) repeats_copies: bool,
 }
 
 /// What an update may read and change.

@@ -392,6 +392,7 @@ impl Device {
             now_ns: now.switch_ns,
             writes_again: false,
             is_bound: true,
+            repeats_copies: false,
         };
         let results = forwarding.write(&request.updates, atomicity, writer);
         if is_running {
@@ -429,6 +430,7 @@ impl Device {
             now_ns: now.switch_ns,
             writes_again: false,
             is_bound: true,
+            repeats_copies: true,
         };
         let results = forwarding.write(updates, Atomicity::RollbackOnError, writer);
         self.keep_batch(updates, &results);
@@ -478,6 +480,7 @@ impl Device {
             now_ns: 0,
             writes_again: false,
             is_bound: true,
+            repeats_copies: false,
         };
         Rejection::of_batch(&forwarding.write(updates, Atomicity::RollbackOnError, writer))
     }

@@ -42,6 +42,7 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
         now_ns,
         writes_again: true,
         is_bound: old.config.p4info != new.config.p4info,
+        repeats_copies: true,
     };
     remove_deleted(old, new)?;
     for (name, dictionary) in old.schema.dictionaries() {

@@ -233,6 +233,7 @@ fn write_again(
         now_ns: now.switch_ns,
         writes_again: true,
         is_bound: false,
+        repeats_copies: true,
     };
     let failed = |error: Error| Error {
         code: error.code,

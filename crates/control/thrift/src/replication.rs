@@ -127,7 +127,7 @@ impl Replication {
     }
 
     /// Takes in what another interface has done to groups: where a group does not have the replicas that its nodes
-    /// make, it gets new nodes, one for each instance.
+    /// make, it gets new nodes, one for each instance, and more for copies that are made more than once.
     fn take_in(&mut self, found: &BTreeMap<u32, Vec<Replica>>) {
         self.groups.retain(|group, _| found.contains_key(group));
         self.drop_unused();
@@ -138,11 +138,14 @@ impl Replication {
             }
             self.groups.remove(group);
             self.drop_unused();
-            let mut by_instance: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-            for (instance, port) in places(replicas) {
-                by_instance.entry(instance).or_default().insert(port);
+            // A copy that is made twice is one of two nodes.
+            let mut by_instance: BTreeMap<(u32, usize), BTreeSet<u32>> = BTreeMap::new();
+            for same in places(replicas).chunk_by(|place, next| place == next) {
+                for (nth, (instance, port)) in same.iter().enumerate() {
+                    by_instance.entry((*instance, nth)).or_default().insert(*port);
+                }
             }
-            let nodes = by_instance.into_iter().map(|(rid, ports)| Node {
+            let nodes = by_instance.into_iter().map(|((rid, _), ports)| Node {
                 rid,
                 ports,
                 lags: BTreeSet::new(),
@@ -532,6 +535,24 @@ mod tests {
         replication.take_in(&BTreeMap::new());
         assert!(replication.groups.is_empty(), "both were deleted");
         assert_eq!(replication.nodes.keys().copied().collect::<Vec<_>>(), [own]);
+    }
+
+    /// As after a restart: the switch knows what nodes made, and not the nodes.
+    #[test]
+    fn copies_that_are_made_twice_are_those_of_two_nodes() {
+        let mut replication = Replication::default();
+        let found = BTreeMap::from([(5, vec![replica(1, 7), replica(2, 7), replica(1, 7), replica(2, 4)])]);
+        replication.take_in(&found);
+        assert_eq!(places(&replication.replicas(5)), [(4, 2), (7, 1), (7, 1), (7, 2)]);
+        let said: Vec<_> = (replication.groups[&5].iter())
+            .map(|node| (replication.nodes[node].rid, replication.nodes[node].ports.clone()))
+            .collect();
+        let expected = [
+            (4, BTreeSet::from([2])),
+            (7, BTreeSet::from([1, 2])),
+            (7, BTreeSet::from([1])),
+        ];
+        assert_eq!(said, expected);
     }
 
     /// Whatever depends on a group is written with it, and a session that is gone cannot be.

@@ -176,10 +176,10 @@ fn instance(number: u32, what: &str) -> Result<u16, Error> {
     u16::try_from(number).map_err(|_| Error::invalid(format!("{what}: instances are at most {}", u16::MAX)))
 }
 
-/// No port and instance may stand twice in a group; in those that came with the entries that the switch was started
-/// with they may.
+/// No port and instance may stand twice in a group of a controller; in those of BMv2's interface, and those that came
+/// with the entries that the switch was started with, they may.
 fn check_unique(change: &Change<'_, '_>, replicas: &[Replica], what: &str) -> Result<(), Error> {
-    if change.writer.writes_again {
+    if change.writer.repeats_copies {
         return Ok(());
     }
     let ports = named(change.schema, change.writer.ports);

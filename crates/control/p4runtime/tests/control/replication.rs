@@ -2,6 +2,7 @@
 
 use super::support::Switch;
 use forebay_p4runtime::Code;
+use forebay_protocol::p4::v1::update::Type;
 
 fn group(number: u32, rest: &str) -> String {
     format!("packet_replication_engine_entry {{ multicast_group_entry {{ multicast_group_id: {number} {rest} }} }}")
@@ -51,6 +52,20 @@ fn multicast_groups() {
         "packet_replication_engine_entry {}",
         (Code::InvalidArgument, "groups or clone sessions"),
     );
+}
+
+/// Nodes of BMv2 may have the same replication id and port.
+#[test]
+fn groups_of_an_operator_may_make_a_copy_twice() {
+    let mut switch = Switch::new();
+    let twice = r#"replicas { port: "\x01" } replicas { port: "\x01" }"#;
+    for text in [group(4, twice), session(4, twice)] {
+        let update = switch.update(Type::Insert, &text);
+        assert_eq!(switch.device.write_locally(&[update], switch.now), Ok(()));
+    }
+    assert_eq!(switch.copies(4), [(1, 0), (1, 0)]);
+    switch.expect(&group(0, ""), &[&group(4, twice)]);
+    switch.refuse_modify(&group(4, twice), (Code::InvalidArgument, "is given twice"));
 }
 
 #[test]
