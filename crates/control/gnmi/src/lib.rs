@@ -53,6 +53,12 @@ pub trait Switch: Send + Sync + 'static {
     /// The status with which the call ends when it may not.
     fn may_read(&self, call: &Extensions) -> Result<(), Status>;
 
+    /// Notes that an answer of about so many bytes waits for its client.
+    ///
+    /// # Errors
+    /// The status with which the call ends when too much waits for the client already.
+    fn note_answer(&self, call: &Extensions, answer: &mut Extensions, bytes: usize) -> Result<(), Status>;
+
     /// Whether the sender of a call may disable ports.
     ///
     /// # Errors

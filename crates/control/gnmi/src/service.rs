@@ -29,8 +29,11 @@ const LOOK: Duration = Duration::from_millis(50);
 const VALUES_MAX: usize = 65_536;
 const PATHS_MAX: usize = 1024;
 
+/// Bytes of memory that a value of an answer takes, about.
+const VALUE_BYTES: usize = 1024;
+
 /// Responses that may wait for a client; one that does not read is waited for.
-const RESPONSES_MAX: usize = 64;
+const RESPONSES_MAX: usize = 4;
 
 type ToClient = mpsc::Sender<Result<SubscribeResponse, Status>>;
 
@@ -65,7 +68,7 @@ impl<S: Switch> GNmi for GnmiService<S> {
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
         self.switch.may_read(request.extensions())?;
-        let request = request.into_inner();
+        let (_, call, request) = request.into_parts();
         check_paths(request.path.len())?;
         let encoding = encoding(request.encoding)?;
         let wanted_type = DataType::try_from(request.r#type)
@@ -91,10 +94,13 @@ impl<S: Switch> GNmi for GnmiService<S> {
             let of_type = meant.iter().filter(|leaf| leaf.is_of_type(wanted_type));
             notifications.push(notification(of_type, prefix, encoding, self.switch.epoch_ns()));
         }
-        Ok(Response::new(GetResponse {
+        let mut answer = Response::new(GetResponse {
             notification: notifications,
             ..GetResponse::default()
-        }))
+        });
+        self.switch
+            .note_answer(&call, answer.extensions_mut(), values * VALUE_BYTES)?;
+        Ok(answer)
     }
 
     async fn set(&self, request: Request<SetRequest>) -> Result<Response<SetResponse>, Status> {

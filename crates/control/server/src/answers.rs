@@ -1,23 +1,56 @@
 //! Answers to reads, until their connection has taken them. They are in memory as a whole, since no write may come in
 //! between: a controller that asks again and again, and does not receive, must not take all of it.
 
+use crate::calls;
 use crate::codec::ReadAnswer;
+use crate::limits::Limits;
 use prost::Message;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use tokio_stream::Stream;
-use tonic::Status;
+use tonic::{Extensions, Status};
+
+/// The part of the memory for messages that answers to reads of one connection may take.
+const SHARE: usize = 4;
 
 /// Bytes of the answers that wait for a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unreceived(Arc<AtomicUsize>);
 
 impl Unreceived {
-    /// Whether less than `limit` bytes wait. A single answer may be larger.
-    pub(crate) fn is_below(&self, limit: usize) -> bool {
+    /// Those of the connection that a call has come by.
+    pub(crate) fn of_call(call: &Extensions) -> Unreceived {
+        let peer = calls::peer(call);
+        peer.map(|peer| peer.activity.unreceived.clone()).unwrap_or_default()
+    }
+
+    /// Whether another answer may wait. A single one may be larger than all that may.
+    ///
+    /// # Errors
+    /// `RESOURCE_EXHAUSTED` when too much waits already.
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Status> {
+        match self.is_below(limits.messages_bytes / SHARE + 1) {
+            true => Ok(()),
+            false => Err(Status::resource_exhausted(
+                "this connection has yet to receive the answers to other reads (--grpc-memory)",
+            )),
+        }
+    }
+
+    /// Whether less than `limit` bytes wait.
+    fn is_below(&self, limit: usize) -> bool {
         self.0.load(Ordering::Relaxed) < limit
+    }
+
+    /// Says that an answer of one message waits, as long as the body of the call. `extensions` are the answer's.
+    pub(crate) fn attach(&self, bytes: usize, extensions: &mut Extensions) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        let unreceived = self.clone();
+        extensions.insert(Waiting {
+            _bytes: Arc::new(WaitingBytes { bytes, unreceived }),
+        });
     }
 
     /// An answer that waits from now on.
@@ -27,8 +60,27 @@ impl Unreceived {
         Answer {
             messages: messages.into_iter(),
             bytes,
+            sending: 0,
             unreceived: self.clone(),
         }
+    }
+}
+
+/// An answer of one message that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    _bytes: Arc<WaitingBytes>,
+}
+
+#[derive(Debug)]
+struct WaitingBytes {
+    bytes: usize,
+    unreceived: Unreceived,
+}
+
+impl Drop for WaitingBytes {
+    fn drop(&mut self) {
+        self.unreceived.0.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -37,6 +89,8 @@ pub(crate) struct Answer {
     messages: std::vec::IntoIter<Result<ReadAnswer, Status>>,
     /// Of those that wait.
     bytes: usize,
+    /// Of these, those of the message that was taken last: the connection has it when it takes the next one.
+    sending: usize,
     unreceived: Unreceived,
 }
 
@@ -51,9 +105,11 @@ impl Stream for Answer {
     type Item = Result<ReadAnswer, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let sent = std::mem::take(&mut self.sending);
+        self.discount(sent);
         let next = self.messages.next();
         if let Some(Ok(message)) = &next {
-            self.discount(message.encoded_len());
+            self.sending = message.encoded_len();
         }
         Poll::Ready(next)
     }
@@ -71,6 +127,29 @@ mod tests {
     use forebay_protocol::p4::v1::{Entity, ReadResponse};
     use tokio_stream::StreamExt;
 
+    #[test]
+    fn an_answer_of_one_message_waits_as_long_as_it_is_there() {
+        let unreceived = Unreceived::default();
+        let limits = Limits {
+            messages_bytes: 400,
+            ..Limits::default()
+        };
+        let mut extensions = Extensions::new();
+        unreceived.attach(100, &mut extensions);
+        assert!(unreceived.check(&limits).is_ok(), "it is no more than the share");
+        unreceived.attach(1, &mut Extensions::new());
+        let waiting = extensions.remove::<Waiting>();
+        assert!(unreceived.check(&limits).is_ok());
+        let mut others = Extensions::new();
+        unreceived.attach(1, &mut others);
+        assert_eq!(
+            unreceived.check(&limits).map_err(|status| status.code()),
+            Err(tonic::Code::ResourceExhausted)
+        );
+        drop(waiting);
+        assert!(unreceived.check(&limits).is_ok() && !unreceived.is_below(1));
+    }
+
     #[tokio::test]
     async fn what_waits_is_counted() {
         let unreceived = Unreceived::default();
@@ -82,6 +161,8 @@ mod tests {
         let mut first = unreceived.answer(vec![message(), message()]);
         let second = unreceived.answer(vec![message(), Err(Status::unknown("later"))]);
         assert!(unreceived.is_below(301) && !unreceived.is_below(300));
+        assert!(first.next().await.unwrap().is_ok());
+        assert!(!unreceived.is_below(300), "it is under way");
         assert!(first.next().await.unwrap().is_ok());
         assert!(unreceived.is_below(201) && !unreceived.is_below(200));
         drop(second);

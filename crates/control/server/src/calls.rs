@@ -9,6 +9,7 @@
 //! a message of a stream, until it is complete. So incomplete messages, and too many messages at once, take a bounded
 //! amount of memory.
 
+use crate::answers::Waiting;
 use crate::call_counts::{CallCounts, CountedCall};
 use crate::connections::{Call, Peer};
 use crate::limits::Limits;
@@ -31,6 +32,10 @@ const PREFIX_BYTES: usize = 5;
 
 /// Messages of up to this length may use the last quarter of the budget.
 const SHORT_BYTES: usize = 64 << 10;
+
+/// Bytes of an answer that are handed over at a time. The next ones follow when the client has received most of those
+/// before, so that what it does not receive stays with the call, and is counted.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Ends of the names of calls whose bodies have message after message.
 const STREAMS: &[&str] = &["/StreamChannel", "/Subscribe", "/ServerReflectionInfo"];
@@ -172,12 +177,15 @@ where
         });
         let served = self.service.call(request);
         Box::pin(async move {
-            let response = served.await?;
+            let mut response = served.await?;
             counted.see(response.headers());
+            let waiting = response.extensions_mut().remove::<Waiting>();
             Ok(response.map(|body| {
                 tonic::body::Body::new(Response {
                     body,
+                    rest: Bytes::new(),
                     counted,
+                    _waiting: waiting,
                     _holding: holding,
                 })
             }))
@@ -304,7 +312,10 @@ impl Body for LimitedBody {
 /// A response's body: with it ends the call.
 struct Response {
     body: tonic::body::Body,
+    /// What is left of the data that was taken of it.
+    rest: Bytes,
     counted: CountedCall,
+    _waiting: Option<Waiting>,
     _holding: Arc<Holding>,
 }
 
@@ -313,19 +324,32 @@ impl Body for Response {
     type Error = Status;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if let Some(trailers) = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.trailers_ref()) {
-            self.counted.see(trailers);
+        if self.rest.is_empty() {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                end => return Poll::Ready(end),
+            };
+            if let Some(trailers) = frame.trailers_ref() {
+                self.counted.see(trailers);
+            }
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(frame) => return Poll::Ready(Some(Ok(frame))),
+            }
         }
-        Poll::Ready(frame)
+        let piece = self.rest.len().min(PIECE_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(piece)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match self.rest.is_empty() {
+            true => self.body.size_hint(),
+            false => SizeHint::default(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The ports of the switch as gNMI sees them, with the rights of P4Runtime's clients.
 
 use crate::access::{Access, Right};
+use crate::answers::Unreceived;
 use crate::shared::Shared;
 use forebay_gnmi::{Interfaces, Switch};
 use std::sync::Arc;
@@ -37,6 +38,13 @@ impl Switch for Ports {
 
     fn may_read(&self, call: &Extensions) -> Result<(), Status> {
         self.access.of_call(call).check(Right::Read)
+    }
+
+    fn note_answer(&self, call: &Extensions, answer: &mut Extensions, bytes: usize) -> Result<(), Status> {
+        let unreceived = Unreceived::of_call(call);
+        unreceived.check(self.shared.limits())?;
+        unreceived.attach(bytes, answer);
+        Ok(())
     }
 
     fn may_administer(&self, call: &Extensions) -> Result<(), Status> {

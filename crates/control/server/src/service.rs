@@ -1,8 +1,7 @@
 //! The calls of gRPC.
 
 use crate::access::{Access, Permissions, Right};
-use crate::answers::Answer;
-use crate::calls;
+use crate::answers::{Answer, Unreceived};
 use crate::codec::ReadAnswer;
 use crate::generated::p4_runtime_server::P4Runtime;
 use crate::header_room::HeaderRoom;
@@ -11,7 +10,7 @@ use crate::outbox::{Outbox, Responses};
 use crate::push::Pushes;
 use crate::shared::Shared;
 use crate::status::{of_error, of_rejection};
-use forebay_p4runtime::{Device, Rejection, StreamId};
+use forebay_p4runtime::{Device, Now, Rejection, StreamId};
 use forebay_protocol::STATISTICS;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update;
@@ -21,6 +20,7 @@ use forebay_protocol::p4::v1::{
     ReadRequest, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse, StreamMessageRequest,
     WriteRequest, WriteResponse,
 };
+use prost::Message;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_stream::Stream;
@@ -29,9 +29,6 @@ use tonic::{Request, Response, Status, Streaming};
 /// Others are served by a further thread while a batch of more updates than this is written: it takes longer than half
 /// a millisecond. To hand them over for a shorter one costs more than it helps.
 const SMALL_BATCH: usize = 64;
-
-/// The part of the memory for messages that answers to reads of one connection may take.
-const ANSWERS_SHARE: usize = 4;
 
 /// How often, and how many times at most, a claim looks whether its election id is free.
 const TAKEN_ID_LOOK: Duration = Duration::from_millis(10);
@@ -85,27 +82,22 @@ impl P4Runtime for Service {
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
         self.access.of_call(request.extensions()).check(Right::Read)?;
         let room = HeaderRoom::of_call(request.extensions());
-        let peer = calls::peer(request.extensions());
-        let unreceived = peer.map(|peer| peer.activity.unreceived.clone()).unwrap_or_default();
-        let limit = self.shared.limits().messages_bytes / ANSWERS_SHARE + 1;
+        let unreceived = Unreceived::of_call(request.extensions());
         let request = request.into_inner();
         // One read at a time is here, so that each sees what those before it have left.
-        let read = |device: &mut Device, now| {
-            unreceived.is_below(limit).then(|| {
-                let mut messages = Vec::new();
-                let read = device.read(&request, now, &mut |message| {
-                    messages.push(Ok(ReadAnswer::of(&message)))
-                });
-                if let Err(rejection) = read {
-                    messages.push(Err(of_rejection(&rejection, room)));
-                }
-                unreceived.answer(messages)
-            })
+        let read = |device: &mut Device, now: Now| -> Result<Answer, Status> {
+            unreceived.check(self.shared.limits())?;
+            let mut messages = Vec::new();
+            let read = device.read(&request, now, &mut |message| {
+                messages.push(Ok(ReadAnswer::of(&message)))
+            });
+            if let Err(rejection) = read {
+                messages.push(Err(of_rejection(&rejection, room)));
+            }
+            Ok(unreceived.answer(messages))
         };
         let answer = tokio::task::block_in_place(|| self.shared.call(read));
-        answer.map(Response::new).ok_or_else(|| {
-            Status::resource_exhausted("this connection has yet to receive the answers to other reads (--grpc-memory)")
-        })
+        answer.map(Response::new)
     }
 
     async fn set_forwarding_pipeline_config(
@@ -143,9 +135,16 @@ impl P4Runtime for Service {
         request: Request<GetForwardingPipelineConfigRequest>,
     ) -> Result<Response<GetForwardingPipelineConfigResponse>, Status> {
         self.access.of_call(request.extensions()).check(Right::Read)?;
+        let unreceived = Unreceived::of_call(request.extensions());
         let request = request.into_inner();
-        let config = self.shared.call(|device, _| device.pipeline_config(&request));
-        config.map(Response::new).map_err(|error| of_error(&error))
+        let get = |device: &mut Device, _: Now| -> Result<Response<GetForwardingPipelineConfigResponse>, Status> {
+            unreceived.check(self.shared.limits())?;
+            let config = device.pipeline_config(&request).map_err(|error| of_error(&error))?;
+            let mut answer = Response::new(config);
+            unreceived.attach(answer.get_ref().encoded_len(), answer.extensions_mut());
+            Ok(answer)
+        };
+        self.shared.call(get)
     }
 
     type StreamChannelStream = Responses;

@@ -6,8 +6,9 @@ use forebay_p4runtime::{Device, Now, Settings};
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update;
 use forebay_protocol::p4::v1::{
-    CapabilitiesRequest, ForwardingPipelineConfig, MasterArbitrationUpdate, ReadRequest,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
+    CapabilitiesRequest, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
+    GetForwardingPipelineConfigResponse, MasterArbitrationUpdate, ReadRequest, SetForwardingPipelineConfigRequest,
+    StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
 };
 use forebay_server::{Access, Environment, Limits, Options, Running, link, start};
 use std::sync::Arc;
@@ -15,8 +16,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status, Streaming};
+use tonic_prost::ProstCodec;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -179,6 +182,54 @@ async fn pushes_wait_for_each_other() {
     );
     first.and(second).unwrap();
     assert_eq!(bed.installed.load(Ordering::Relaxed), 2);
+}
+
+/// Bytes that a client takes before it looks at them.
+const WINDOW_BYTES: u32 = 65_535;
+
+/// A program of more bytes than the system and the connection take of an answer that its client does not look at.
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_that_wait_for_a_client_are_bounded() {
+    let limits = Limits {
+        messages_bytes: 8 << 20,
+        ..Limits::default()
+    };
+    let bed = bed(limits, &[]);
+    let address = format!("http://{}", bed.server.address().unwrap());
+    let endpoint = Endpoint::from_shared(address).unwrap();
+    let channel = endpoint
+        .initial_stream_window_size(WINDOW_BYTES)
+        .connect()
+        .await
+        .unwrap();
+    let mut client = P4RuntimeClient::new(channel.clone());
+    let (_requests, mut responses) = claim(&mut client, Some(1)).await;
+    responses.message().await.unwrap().unwrap();
+    let mut push = push_request();
+    let source = &mut push.config.as_mut().unwrap().p4_device_config;
+    source.extend(std::iter::repeat_n(b'\n', 3 << 20));
+    client.set_forwarding_pipeline_config(push).await.unwrap();
+    let get = || GetForwardingPipelineConfigRequest {
+        device_id: 1,
+        ..GetForwardingPipelineConfigRequest::default()
+    };
+    let mut calls = tonic::client::Grpc::new(channel);
+    calls.ready().await.unwrap();
+    let codec: ProstCodec<GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse> =
+        ProstCodec::default();
+    let path = PathAndQuery::from_static("/p4.v1.P4Runtime/GetForwardingPipelineConfig");
+    let unread = calls.server_streaming(Request::new(get()), path, codec).await.unwrap();
+    let refused = client.get_forwarding_pipeline_config(get()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
+    drop(unread);
+    for _ in 0..500 {
+        // The switch has yet to see that the call has ended.
+        if client.get_forwarding_pipeline_config(get()).await.is_ok() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("what nobody waits for any more is still counted");
 }
 
 #[tokio::test(flavor = "multi_thread")]
