@@ -9,6 +9,7 @@ use crate::forwarding::Forwarding;
 use crate::ports::Ports;
 use crate::roles::RoleConfig;
 use crate::save;
+use crate::schema::{PacketSchema, Schema};
 use crate::status::{Code, Error, Rejection};
 use crate::stream::digests::{Digests, Times};
 use crate::stream::idle;
@@ -308,12 +309,25 @@ impl Device {
     /// The header with which packets for controllers begin in the running program, and its length in bytes;
     /// `None` if it has none.
     pub fn packet_in_header(&self) -> Option<(&ControllerPacketMetadata, usize)> {
+        self.packet_header("packet_in", |schema| schema.packet_in.as_ref())
+    }
+
+    /// The same for packets from controllers.
+    pub fn packet_out_header(&self) -> Option<(&ControllerPacketMetadata, usize)> {
+        self.packet_header("packet_out", |schema| schema.packet_out.as_ref())
+    }
+
+    fn packet_header(
+        &self,
+        name: &str,
+        of: impl Fn(&Schema) -> Option<&PacketSchema>,
+    ) -> Option<(&ControllerPacketMetadata, usize)> {
         let running = self.running.as_ref()?;
-        let bytes = running.schema.packet_in.as_ref()?.bytes();
+        let bytes = of(&running.schema)?.bytes();
         let mut headers = running.config.p4info.as_ref()?.controller_packet_metadata.iter();
         let is_named = |header: &&ControllerPacketMetadata| {
             let preamble = header.preamble.as_ref();
-            preamble.is_some_and(|preamble| preamble.name == "packet_in")
+            preamble.is_some_and(|preamble| preamble.name == name)
         };
         Some((headers.find(is_named)?, bytes))
     }

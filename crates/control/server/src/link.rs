@@ -28,7 +28,10 @@ pub struct CpuPort {
     /// See [`Eras`].
     era: Arc<AtomicU64>,
     to_server_bytes: Bytes,
-    from_server: Receiver<Vec<u8>>,
+    from_server: Receiver<PacketOut>,
+    /// A packet for a program that workers are taking over.
+    held: Option<PacketOut>,
+    turns: Arc<Turns>,
     from_server_bytes: Bytes,
     wake: UnixStream,
     /// Bytes that were written to `wake`, and those that were read of it.
@@ -114,6 +117,37 @@ impl Eras {
     }
 }
 
+/// A packet of a controller, with the program that it is for: the number of changes before it ([`Turns`]).
+type PacketOut = (u64, Vec<u8>);
+
+/// Tells for which program packets of controllers are, where programs have different headers for them. While workers
+/// take a program over, packets for it wait; those for programs before it are lost.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// Programs with another header that workers were told to run, and those that they run. Both only grow.
+    begun: AtomicU64,
+    ended: AtomicU64,
+    lost: AtomicU64,
+}
+
+impl Turns {
+    /// Another program is about to run. The caller must not let packets be sent meanwhile.
+    pub(crate) fn begin_change(&self) {
+        self.begun.fetch_add(1, Ordering::Release);
+    }
+
+    /// The program that all workers run; none while they take another one over.
+    fn settled(&self) -> Option<u64> {
+        let ended = self.ended.load(Ordering::Acquire);
+        (self.begun.load(Ordering::Acquire) == ended).then_some(ended)
+    }
+
+    /// Packets that were lost since their program was replaced before the switch took them.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
 /// A digest with the number of the pipeline that has sent it.
 pub(crate) type SentDigest = (u64, DigestMessage);
 
@@ -149,7 +183,8 @@ pub struct Link {
 
 /// Packets of controllers, on their way to the switch.
 pub(crate) struct PacketsOut {
-    to_port: SyncSender<Vec<u8>>,
+    to_port: SyncSender<PacketOut>,
+    pub(crate) turns: Arc<Turns>,
     bytes: Bytes,
     wake: UnixStream,
     rung: Arc<AtomicU64>,
@@ -162,15 +197,26 @@ impl PacketsOut {
         if !self.bytes.add(bytes) {
             return false;
         }
-        let sent = self.to_port.try_send(packet).is_ok();
+        let turn = self.turns.begun.load(Ordering::Relaxed);
+        let sent = self.to_port.try_send((turn, packet)).is_ok();
         if !sent {
             self.bytes.remove(bytes);
         }
+        self.ring();
+        sent
+    }
+
+    /// Workers have taken a program over: what waited for it may go.
+    pub(crate) fn end_change(&self) {
+        self.turns.ended.fetch_add(1, Ordering::Release);
+        self.ring();
+    }
+
+    fn ring(&self) {
         // A full pipe will wake the worker just as well.
         if matches!((&self.wake).write(&[0]), Ok(1)) {
             self.rung.fetch_add(1, Ordering::Release);
         }
-        sent
     }
 }
 
@@ -187,12 +233,14 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
     wake.set_nonblocking(true)?;
     let (to_server_bytes, from_server_bytes) = (Bytes::default(), Bytes::default());
     let (rung, refused) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+    let turns = Arc::<Turns>::default();
     let packets_in = PacketsIn {
         packets: packets_in,
         bytes: to_server_bytes.clone(),
     };
     let packets_out = PacketsOut {
         to_port,
+        turns: Arc::clone(&turns),
         bytes: from_server_bytes.clone(),
         wake: sender,
         rung: Arc::clone(&rung),
@@ -208,6 +256,8 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
         era,
         to_server_bytes,
         from_server,
+        held: None,
+        turns,
         from_server_bytes,
         wake,
         rung,
@@ -240,7 +290,7 @@ impl Port for CpuPort {
         }
         let mut received = 0;
         while received < max.min(burst.room()) {
-            let Ok(frame) = self.from_server.try_recv() else { break };
+            let Some(frame) = self.next_frame() else { break };
             self.from_server_bytes.remove(frame.len());
             let mut packet = Packet::from_bytes(&frame);
             packet.timestamp_ns = now_ns;
@@ -287,6 +337,23 @@ impl CpuPort {
             self.to_server_bytes.remove(packet.len());
         }
         is_sent
+    }
+
+    /// The next packet for the program that runs.
+    fn next_frame(&mut self) -> Option<Vec<u8>> {
+        let present = self.turns.settled()?;
+        loop {
+            let (turn, frame) = self.held.take().or_else(|| self.from_server.try_recv().ok())?;
+            if turn == present {
+                return Some(frame);
+            }
+            if turn > present {
+                self.held = Some((turn, frame));
+                return None;
+            }
+            self.from_server_bytes.remove(frame.len());
+            self.turns.lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Takes what has woken the worker. A packet may have been taken before its byte was written.
@@ -340,6 +407,45 @@ mod tests {
         assert!(eras.accepts(sent()) && !eras.accepts(before) && !eras.accepts(between));
     }
 
+    #[test]
+    fn packets_for_a_program_that_is_replaced_are_lost() {
+        let (mut port, _, link) = link().unwrap();
+        let out = link.packets_out;
+        let mut burst = Burst::new(8);
+        let mut received = || {
+            burst.clear();
+            let count = port.receive(&mut burst, 8, 0).unwrap();
+            let packets = burst.as_mut_slice().iter().map(|packet| packet.data()[0]);
+            (count, packets.collect::<Vec<u8>>())
+        };
+        out.send(vec![1; 60]);
+        assert_eq!(received(), (1, vec![1]));
+        out.send(vec![2; 60]);
+        out.turns.begin_change();
+        out.send(vec![3; 60]);
+        assert_eq!(received(), (0, vec![]), "workers may run either program");
+        out.turns.begin_change();
+        out.send(vec![4; 60]);
+        out.end_change();
+        assert_eq!(received(), (0, vec![]), "another program is being taken over");
+        out.end_change();
+        assert_eq!(received(), (1, vec![4]));
+        assert_eq!((out.turns.lost(), out.bytes.0.load(Ordering::Relaxed)), (2, 0));
+    }
+
+    /// A worker that has looked just before a change keeps what is for the next program.
+    #[test]
+    fn packets_for_the_next_program_are_kept() {
+        let (mut port, _, link) = link().unwrap();
+        let mut burst = Burst::new(8);
+        link.packets_out.to_port.send((1, vec![1; 60])).unwrap();
+        assert_eq!(port.receive(&mut burst, 8, 0), Ok(0));
+        link.packets_out.turns.begin_change();
+        link.packets_out.end_change();
+        link.packets_out.bytes.add(60);
+        assert_eq!(port.receive(&mut burst, 8, 0), Ok(1));
+    }
+
     /// Otherwise the worker would never sleep again.
     #[test]
     fn what_wakes_late_is_taken_too() {
@@ -347,7 +453,7 @@ mod tests {
         let mut burst = Burst::new(8);
         let out = &link.packets_out;
         assert!(out.bytes.add(60));
-        out.to_port.send(vec![1; 60]).unwrap();
+        out.to_port.send((0, vec![1; 60])).unwrap();
         assert_eq!(port.receive(&mut burst, 8, 0), Ok(1));
         (&out.wake).write_all(&[0]).unwrap();
         out.rung.fetch_add(1, Ordering::Release);

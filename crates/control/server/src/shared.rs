@@ -1,7 +1,7 @@
 //! The device, and what accesses it: streams, the data plane, timers.
 
 use crate::limits::Limits;
-use crate::link::{Eras, Link, PacketsIn, PacketsOut, SentDigest};
+use crate::link::{Eras, Link, PacketsIn, PacketsOut, SentDigest, Turns};
 use crate::outbox::{Outbox, Responses, outbox};
 use crate::push::lower_priority;
 use forebay_gnmi::{Interfaces, PortInfo, PortStatus};
@@ -59,6 +59,7 @@ pub(crate) struct Shared {
     /// Messages that had no room on their way to a controller, or no controller to go to, or whose program was replaced.
     messages_dropped: AtomicU64,
     eras: Eras,
+    turns: Arc<Turns>,
     environment: Environment,
     interfaces: Interfaces,
     last_stream: AtomicU64,
@@ -81,24 +82,22 @@ struct Inner {
     keeping: Keeping,
     streams: HashMap<StreamId, Outbox>,
     packets_out: PacketsOut,
-    /// How packets for controllers begin in the program that runs.
-    packet_in_header: Option<PacketInHeader>,
+    headers: PacketHeaders,
 }
 
-/// A header, and its bytes.
-type PacketInHeader = (ControllerPacketMetadata, usize);
-
-fn packet_in_header(device: &Device) -> Option<PacketInHeader> {
-    let (header, bytes) = device.packet_in_header()?;
-    Some((header.clone(), bytes))
+/// How packets for controllers, and those from them, begin in the program that runs: a header, and its bytes.
+struct PacketHeaders {
+    to_controllers: Option<(ControllerPacketMetadata, usize)>,
+    from_controllers: Option<(ControllerPacketMetadata, usize)>,
 }
 
-impl Inner {
-    /// After a program was replaced: whether packets for controllers begin otherwise now.
-    fn is_header_replaced(&mut self) -> bool {
-        let present = packet_in_header(&self.device);
-        let before = std::mem::replace(&mut self.packet_in_header, present);
-        before != self.packet_in_header
+impl PacketHeaders {
+    fn of(device: &Device) -> PacketHeaders {
+        let owned = |(header, bytes): (&ControllerPacketMetadata, usize)| (header.clone(), bytes);
+        PacketHeaders {
+            to_controllers: device.packet_in_header().map(owned),
+            from_controllers: device.packet_out_header().map(owned),
+        }
     }
 }
 
@@ -126,10 +125,11 @@ impl Shared {
             limits,
             messages_dropped: AtomicU64::new(0),
             eras: link.eras,
+            turns: Arc::clone(&link.packets_out.turns),
             keeping: Mutex::new(keeping.status().clone()),
             keeping_changed: Notify::new(),
             inner: Mutex::new(Inner {
-                packet_in_header: packet_in_header(&device),
+                headers: PacketHeaders::of(&device),
                 device,
                 keeping,
                 streams: HashMap::new(),
@@ -209,9 +209,18 @@ impl Shared {
     /// After a call: acts on its outputs, and plans the next timer.
     fn finish(&self, mut inner: MutexGuard<'_, Inner>, outputs: Vec<Output>) {
         let is_installed = outputs.iter().any(|output| matches!(output, Output::Install(_)));
-        let is_header_replaced = is_installed && inner.is_header_replaced();
-        if is_header_replaced {
+        let (mut is_replaced_in, mut is_replaced_out) = (false, false);
+        if is_installed {
+            let present = PacketHeaders::of(&inner.device);
+            is_replaced_in = present.to_controllers != inner.headers.to_controllers;
+            is_replaced_out = present.from_controllers != inner.headers.from_controllers;
+            inner.headers = present;
+        }
+        if is_replaced_in {
             self.eras.begin_change();
+        }
+        if is_replaced_out {
+            self.turns.begin_change();
         }
         for output in outputs {
             self.deliver(&mut inner, output);
@@ -230,9 +239,14 @@ impl Shared {
         if is_installed {
             tokio::task::block_in_place(|| (self.environment.wait_installed)());
         }
-        if is_header_replaced {
-            let _inner = self.lock();
-            self.eras.end_change();
+        if is_replaced_in || is_replaced_out {
+            let inner = self.lock();
+            if is_replaced_in {
+                self.eras.end_change();
+            }
+            if is_replaced_out {
+                inner.packets_out.end_change();
+            }
         }
     }
 
@@ -381,9 +395,10 @@ impl Shared {
         }
     }
 
-    /// Messages that had no room on their way to a controller, or whose program was replaced.
+    /// Messages that had no room on their way to a controller, and packets in either direction whose program was
+    /// replaced.
     pub(crate) fn messages_dropped(&self) -> u64 {
-        self.messages_dropped.load(Ordering::Relaxed)
+        self.messages_dropped.load(Ordering::Relaxed) + self.turns.lost()
     }
 }
 
