@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 /// How deep types may be nested; programs need a few levels.
 const DEPTH_MAX: u32 = 64;
 
+/// Types and numbers of which a value consists; programs need a few hundred.
+const PARTS_MAX: u64 = 1 << 16;
+
 /// Bits of a number.
 const WIDTH_MAX: i32 = 1 << 20;
 
@@ -30,7 +33,7 @@ const HEADER_BITS_MAX: i64 = 65_535 * 8;
 pub(super) fn check(info: &P4Info, program: &Program) -> Result<(), Error> {
     check_ids(info)?;
     info.controller_packet_metadata.iter().try_for_each(check_header)?;
-    info.type_info.as_ref().map_or(Ok(()), check_types)?;
+    check_types(info)?;
     info.tables
         .iter()
         .try_for_each(|table| check_table(info, program, table))?;
@@ -101,8 +104,25 @@ enum Holder<'a> {
     New(&'a str),
 }
 
-/// Numbers have a sensible width, and no type holds itself: values are gone through type by type.
-fn check_types(types: &P4TypeInfo) -> Result<(), Error> {
+/// What a type or a value holds.
+#[derive(Default)]
+struct Held<'a> {
+    holders: Vec<Holder<'a>>,
+    numbers: u64,
+}
+
+/// How large a type is.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    depth: u32,
+    parts: u64,
+}
+
+/// Numbers have a sensible width, no type holds itself, and values are not too large: they are gone through part by
+/// part.
+fn check_types(info: &P4Info) -> Result<(), Error> {
+    let none = P4TypeInfo::default();
+    let types = info.type_info.as_ref().unwrap_or(&none);
     for (name, spec) in &types.new_types {
         if let Some(Representation::TranslatedType(translation)) = &spec.representation
             && let Some(SdnType::SdnBitwidth(width)) = &translation.sdn_type
@@ -115,59 +135,93 @@ fn check_types(types: &P4TypeInfo) -> Result<(), Error> {
     let new_types = types.new_types.keys().map(|name| Holder::New(name));
     let mut known = BTreeMap::new();
     for holder in structs.chain(new_types) {
-        depth(types, holder, DEPTH_MAX, &mut known)?;
+        measure(types, holder, DEPTH_MAX, &mut known)?;
+    }
+    let registers = info.registers.iter().map(|of| (&of.preamble, &of.type_spec));
+    let digests = info.digests.iter().map(|of| (&of.preamble, &of.type_spec));
+    for (preamble, spec) in registers.chain(digests) {
+        let mut held = Held::default();
+        spec.iter().for_each(|spec| add_held(types, spec, &mut held));
+        if measure_held(types, &held, DEPTH_MAX, &mut known)?.parts > PARTS_MAX {
+            return Err(differs(format!(
+                "the type of `{}` has more than {PARTS_MAX} parts",
+                name(preamble)
+            )));
+        }
     }
     Ok(())
 }
 
-/// How deep a type is nested; an error when that is more than `limit`.
-fn depth<'a>(
+/// How large a type is; an error when that is too large, or it is nested more than `limit` times.
+fn measure<'a>(
     types: &'a P4TypeInfo,
     holder: Holder<'a>,
     limit: u32,
-    known: &mut BTreeMap<Holder<'a>, u32>,
-) -> Result<u32, Error> {
+    known: &mut BTreeMap<Holder<'a>, Size>,
+) -> Result<Size, Error> {
     let (Holder::Struct(name) | Holder::New(name)) = holder;
-    let mut deepest = known.get(&holder).copied().unwrap_or(0);
-    if deepest == 0 && limit > 0 {
-        for held in held_by(types, holder) {
-            deepest = deepest.max(depth(types, held, limit - 1, known)?);
-        }
-        deepest += 1;
-        known.insert(holder, deepest);
+    let mut size = known.get(&holder).copied().unwrap_or_default();
+    if size.depth == 0 && limit > 0 {
+        size = measure_held(types, &held_by(types, holder), limit - 1, known)?;
+        size.depth += 1;
+        known.insert(holder, size);
     }
-    match (1..=limit).contains(&deepest) {
-        true => Ok(deepest),
-        false => Err(differs(format!(
+    if !(1..=limit).contains(&size.depth) {
+        return Err(differs(format!(
             "type `{name}` holds itself, or is nested more than {DEPTH_MAX} times"
-        ))),
+        )));
+    }
+    match size.parts <= PARTS_MAX {
+        true => Ok(size),
+        false => Err(differs(format!("type `{name}` has more than {PARTS_MAX} parts"))),
     }
 }
 
-fn held_by<'a>(types: &'a P4TypeInfo, holder: Holder<'a>) -> Vec<Holder<'a>> {
-    let mut held = Vec::new();
+fn measure_held<'a>(
+    types: &'a P4TypeInfo,
+    held: &Held<'a>,
+    limit: u32,
+    known: &mut BTreeMap<Holder<'a>, Size>,
+) -> Result<Size, Error> {
+    let mut size = Size {
+        depth: 0,
+        parts: 1 + held.numbers,
+    };
+    for holder in &held.holders {
+        let of_holder = measure(types, *holder, limit, known)?;
+        size.depth = size.depth.max(of_holder.depth);
+        size.parts += of_holder.parts;
+    }
+    Ok(size)
+}
+
+fn held_by<'a>(types: &'a P4TypeInfo, holder: Holder<'a>) -> Held<'a> {
+    let mut held = Held::default();
     match holder {
         Holder::Struct(name) => {
             let members = types.structs.get(name).into_iter().flat_map(|spec| &spec.members);
             let specs = members.filter_map(|member| member.type_spec.as_ref());
-            specs.for_each(|spec| add_holders(spec, &mut held));
+            specs.for_each(|spec| add_held(types, spec, &mut held));
         }
         Holder::New(name) => {
             let representation = types.new_types.get(name).and_then(|spec| spec.representation.as_ref());
             if let Some(Representation::OriginalType(spec)) = representation {
-                add_holders(spec, &mut held);
+                add_held(types, spec, &mut held);
             }
         }
     }
     held
 }
 
-fn add_holders<'a>(spec: &'a P4DataTypeSpec, held: &mut Vec<Holder<'a>>) {
+fn add_held<'a>(types: &P4TypeInfo, spec: &'a P4DataTypeSpec, held: &mut Held<'a>) {
     match &spec.type_spec {
-        Some(TypeSpec::Struct(name)) => held.push(Holder::Struct(&name.name)),
-        Some(TypeSpec::NewType(name)) => held.push(Holder::New(&name.name)),
-        Some(TypeSpec::Tuple(tuple)) => tuple.members.iter().for_each(|member| add_holders(member, held)),
-        _ => {}
+        Some(TypeSpec::Struct(name)) => held.holders.push(Holder::Struct(&name.name)),
+        Some(TypeSpec::NewType(name)) => held.holders.push(Holder::New(&name.name)),
+        Some(TypeSpec::Tuple(tuple)) => tuple.members.iter().for_each(|member| add_held(types, member, held)),
+        Some(TypeSpec::Header(name)) => {
+            held.numbers += types.headers.get(&name.name).map_or(0, |spec| spec.members.len()) as u64;
+        }
+        _ => held.numbers += 1,
     }
 }
 

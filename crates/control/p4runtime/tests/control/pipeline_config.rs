@@ -2,8 +2,8 @@
 
 use super::support::{PRIMARY, PROGRAM, Switch, config, config_of, installed};
 use forebay_p4runtime::Code;
-use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
+use forebay_protocol::p4::config::v1::{P4Info, P4TypeInfo};
 use forebay_protocol::p4::v1::forwarding_pipeline_config::Cookie;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -233,6 +233,23 @@ fn configurations_that_are_refused() {
     changed(
         &|info| info.type_info = Some(text::read("p4.config.v1.P4TypeInfo", of_itself).unwrap()),
         "holds itself",
+    );
+    // Each holds the next one twice.
+    let held = |n: u32| format!("members {{ name: \"m\" type_spec {{ struct {{ name: \"s{n}\" }} }} }}");
+    let doubled = |from: u32| -> P4TypeInfo {
+        let one = |n: u32| format!("structs {{ key: \"s{n}\" value {{ {0} {0} }} }}", held(n + 1));
+        let all: Vec<String> = (from..40).map(one).collect();
+        text::read("p4.config.v1.P4TypeInfo", &all.join("\n")).unwrap()
+    };
+    changed(&|info| info.type_info = Some(doubled(0)), "has more than 65536 parts");
+    let three = r#"tuple { members { struct { name: "s26" } } members { struct { name: "s26" } }
+        members { struct { name: "s26" } } }"#;
+    changed(
+        &|info| {
+            info.type_info = Some(doubled(26));
+            info.registers[0].type_spec = Some(text::read("p4.config.v1.P4DataTypeSpec", three).unwrap());
+        },
+        "the type of `EntityIngress.last_source` has more than 65536 parts",
     );
     let senseless = r#"new_types { key: "t" value { translated_type { sdn_bitwidth: -1 } } }"#;
     changed(
