@@ -139,6 +139,15 @@ pub(crate) fn only_width(
     (rest % count == 0).then_some((name, rest / count))
 }
 
+/// The width of each number of a value of this type; none of one of a translated type, which a P4Info does not say.
+/// None altogether when the type holds what no register can.
+pub(crate) fn widths(types: &P4TypeInfo, spec: &P4DataTypeSpec) -> Option<Vec<Option<u32>>> {
+    let mut leaves = Vec::new();
+    add_leaves(types, spec, &mut leaves, &mut |_| Some(0))?;
+    let width = |leaf: Leaf<'_>| leaf.translated.is_none().then_some(leaf.width);
+    Some(leaves.into_iter().map(width).collect())
+}
+
 /// Appends each number of a value of this type; none when it holds what no register can. `width_of` gives the width of
 /// a translated type.
 fn add_leaves<'a>(

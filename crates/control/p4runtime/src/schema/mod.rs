@@ -61,6 +61,8 @@ impl Schema {
     /// `INVALID_ARGUMENT` when the P4Info is not that of the program; the message names the object that differs.
     pub(crate) fn new(info: &P4Info, program: &Program) -> Result<Schema, Error> {
         consistent::check(info, program)?;
+        let mut headers = info.controller_packet_metadata.iter();
+        headers.try_for_each(|header| packets::check(program, header))?;
         let port_type = packets::port_type(info, program);
         let translations = Translations::new(info, port_type, widths::widths(info, program));
         let mut actions = tables::actions(info, program, &translations)?;

@@ -3,11 +3,12 @@
 use super::tables::{field_schema, id, name};
 use super::value::Translations;
 use super::{Field, differs};
+use crate::data;
 use crate::status::Error;
 use forebay_ir::{Program, Unit};
 use forebay_protocol::p4::config::v1::action_profile::SelectorSizeSemantics;
 use forebay_protocol::p4::config::v1::meter_spec::Type as MeterType;
-use forebay_protocol::p4::config::v1::{P4DataTypeSpec, P4Info};
+use forebay_protocol::p4::config::v1::{P4DataTypeSpec, P4Info, P4TypeInfo};
 use std::collections::BTreeMap;
 
 /// An action profile or selector.
@@ -115,6 +116,8 @@ pub(super) fn meters(info: &P4Info, program: &Program) -> Result<BTreeMap<u32, M
 }
 
 pub(super) fn registers(info: &P4Info, program: &Program) -> Result<BTreeMap<u32, RegisterSchema>, Error> {
+    let none = P4TypeInfo::default();
+    let types = info.type_info.as_ref().unwrap_or(&none);
     let registers = info.registers.iter().filter_map(|register| {
         let name = name(&register.preamble);
         let known = program.registers.iter().find(|known| known.name == name)?;
@@ -124,9 +127,24 @@ pub(super) fn registers(info: &P4Info, program: &Program) -> Result<BTreeMap<u32
             width: known.width,
             spec: register.type_spec.clone().unwrap_or_default(),
         };
-        Some(Ok((id(&register.preamble), schema)))
+        Some(check_register(types, &schema).map(|()| (id(&register.preamble), schema)))
     });
     registers.collect()
+}
+
+/// An element has the bits of its type.
+fn check_register(types: &P4TypeInfo, register: &RegisterSchema) -> Result<(), Error> {
+    let widths = data::widths(types, &register.spec).unwrap_or_else(|| vec![None]);
+    let says: u64 = widths.iter().flatten().map(|width| u64::from(*width)).sum();
+    let has = u64::from(register.width);
+    let is_whole = !widths.contains(&None);
+    match says > has || (is_whole && says < has) {
+        false => Ok(()),
+        true => Err(differs(format!(
+            "an element of register `{}` has {has} bits, not {says}",
+            register.name
+        ))),
+    }
 }
 
 pub(super) fn value_sets(
@@ -153,14 +171,39 @@ pub(super) fn value_sets(
 }
 
 pub(super) fn digests(info: &P4Info, program: &Program) -> Result<BTreeMap<u32, DigestSchema>, Error> {
+    let none = P4TypeInfo::default();
+    let types = info.type_info.as_ref().unwrap_or(&none);
     let digests = info.digests.iter().filter_map(|digest| {
         let name = name(&digest.preamble);
-        program.digests.iter().find(|known| known.name == name)?;
+        let known = program.digests.iter().find(|known| known.name == name)?;
         let schema = DigestSchema {
             name,
             spec: digest.type_spec.clone().unwrap_or_default(),
         };
-        Some(Ok((id(&digest.preamble), schema)))
+        Some(check_digest(types, &schema, &known.fields).map(|()| (id(&digest.preamble), schema)))
     });
     digests.collect()
+}
+
+/// A message has the numbers of its type.
+fn check_digest(types: &P4TypeInfo, digest: &DigestSchema, fields: &[(String, u32)]) -> Result<(), Error> {
+    let Some(widths) = data::widths(types, &digest.spec) else {
+        return Ok(());
+    };
+    if widths.len() != fields.len() {
+        let (has, says) = (fields.len(), widths.len());
+        return Err(differs(format!(
+            "digest `{}` has {has} fields, not {says}",
+            digest.name
+        )));
+    }
+    for ((name, has), says) in fields.iter().zip(widths) {
+        if let Some(says) = says.filter(|says| says != has) {
+            return Err(differs(format!(
+                "digest `{}`: `{name}` has {has} bits, not {says}",
+                digest.name
+            )));
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Headers of packets between switch and controller (`@controller_header`).
 
+use super::differs;
 use super::value::{Translations, ValueType};
 use crate::status::Error;
 use forebay_bits::Bits;
@@ -91,25 +92,54 @@ pub(super) fn header(
 /// which are others where types are translated, and leaves out hidden fields. It does not say which header it is: it is
 /// one with exactly these fields, or, where there is none, the smallest one that has these among others.
 fn layout(program: &Program, header: &ControllerPacketMetadata) -> Option<(Vec<Place>, usize)> {
-    let width = |field: &HeaderField| program.slot(field.slot).width;
-    let is = |field: &HeaderField, metadata: &Metadata| {
-        let is_translated = metadata.type_name.is_some();
-        field.name == metadata.name && (is_translated || width(field) == metadata.bitwidth as u32)
-    };
     let mut candidates: Vec<_> = program.headers.iter().collect();
     candidates.sort_by_key(|known| known.fields.len());
     candidates.into_iter().find_map(|known| {
         let mut visible = header.metadata.iter().peekable();
         let (mut places, mut offset) = (Vec::new(), 0);
         for field in &known.fields {
-            let width = width(field);
-            if visible.next_if(|metadata| is(field, metadata)).is_some() {
+            let width = program.slot(field.slot).width;
+            if visible.next_if(|metadata| is_field(program, field, metadata)).is_some() {
                 places.push(Place { offset, width });
             }
             offset += width as usize;
         }
         visible.next().is_none().then_some((places, offset))
     })
+}
+
+/// Whether a field of a program's header is the one that a P4Info describes.
+fn is_field(program: &Program, field: &HeaderField, metadata: &Metadata) -> bool {
+    let is_translated = metadata.type_name.is_some();
+    let width = program.slot(field.slot).width;
+    field.name == metadata.name && (is_translated || width == metadata.bitwidth as u32)
+}
+
+/// Refuses a header whose fields the program has with other widths.
+///
+/// # Errors
+/// `INVALID_ARGUMENT`, with the field that differs.
+pub(super) fn check(program: &Program, header: &ControllerPacketMetadata) -> Result<(), Error> {
+    if layout(program, header).is_some() {
+        return Ok(());
+    }
+    let says = || header.metadata.iter();
+    let names = || says().map(|field| &field.name);
+    let mut known = program.headers.iter();
+    let known = known.find(|known| known.fields.iter().map(|field| &field.name).eq(names()));
+    let pairs = known.into_iter().flat_map(|known| known.fields.iter().zip(says()));
+    for (field, metadata) in pairs {
+        if metadata.bitwidth > 0 && !is_field(program, field, metadata) {
+            return Err(differs(format!(
+                "`{}`: `{}` has {} bits, not {}",
+                super::tables::name(&header.preamble),
+                field.name,
+                program.slot(field.slot).width,
+                metadata.bitwidth
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The places as the P4Info alone says them, for a header that the program does not have.

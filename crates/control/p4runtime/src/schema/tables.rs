@@ -147,6 +147,11 @@ fn action_schema(
         let (has, says) = (widths.len(), action.params.len());
         return Err(differs(format!("action `{name}` has {has} parameters, not {says}")));
     }
+    if let Some(known) = known {
+        let says: Vec<&str> = action.params.iter().map(|param| param.name.as_str()).collect();
+        let has: Vec<&str> = known.params.iter().map(|param| param.name.as_str()).collect();
+        check_order(&format!("action `{name}`"), &says, &has)?;
+    }
     let params = action.params.iter().zip(widths).map(|(param, width)| {
         let value = translations.value_type(param.type_name.as_ref(), width);
         check_width(&format!("`{name}`"), &param.name, &value, param.bitwidth)?;
@@ -209,6 +214,9 @@ fn table_schema(
             declared.name
         )));
     }
+    let says: Vec<&str> = table.match_fields.iter().map(|field| field.name.as_str()).collect();
+    let has: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    check_order(&format!("table `{}`", declared.name), &says, &has)?;
     let fields = table.match_fields.iter().zip(keys);
     let fields = fields.map(|(field, key)| field_schema(&declared.name, field, key.width, translations));
     let fields = fields.collect::<Result<Vec<_>, Error>>()?;
@@ -278,6 +286,16 @@ pub(super) fn field_schema(
         kind,
         value,
     })
+}
+
+/// Fields stand where they are in the program. Names that it does not have are another compiler's.
+fn check_order(of: &str, says: &[&str], has: &[&str]) -> Result<(), Error> {
+    for (name, own) in says.iter().zip(has) {
+        if name != own && has.contains(name) {
+            return Err(differs(format!("{of}: `{name}` stands where the program has `{own}`")));
+        }
+    }
+    Ok(())
 }
 
 /// P4Info has no width of an `error` or of an enum without an underlying type; both have 32 bits here.

@@ -3,7 +3,7 @@
 use super::support::{PRIMARY, PROGRAM, Switch, config, config_of, installed};
 use forebay_p4runtime::Code;
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
-use forebay_protocol::p4::config::v1::{P4Info, P4TypeInfo};
+use forebay_protocol::p4::config::v1::{P4DataTypeSpec, P4Info, P4TypeInfo};
 use forebay_protocol::p4::v1::forwarding_pipeline_config::Cookie;
 use forebay_protocol::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -250,6 +250,38 @@ fn configurations_that_are_refused() {
             info.registers[0].type_spec = Some(text::read("p4.config.v1.P4DataTypeSpec", three).unwrap());
         },
         "the type of `EntityIngress.last_source` has more than 65536 parts",
+    );
+    let bits = |width: u32| -> P4DataTypeSpec {
+        let spec = format!("bitstring {{ bit {{ bitwidth: {width} }} }}");
+        text::read("p4.config.v1.P4DataTypeSpec", &spec).unwrap()
+    };
+    for width in [16, 33] {
+        changed(
+            &|info| info.registers[0].type_spec = Some(bits(width)),
+            "an element of register `EntityIngress.last_source` has 32 bits, not",
+        );
+    }
+    changed(
+        &|info| info.digests[0].type_spec = Some(bits(48)),
+        "digest `learned_t` has 2 fields, not 1",
+    );
+    let wide =
+        "tuple { members { bitstring { bit { bitwidth: 48 } } } members { bitstring { bit { bitwidth: 16 } } } }";
+    changed(
+        &|info| info.digests[0].type_spec = Some(text::read("p4.config.v1.P4DataTypeSpec", wide).unwrap()),
+        "`port` has 9 bits, not 16",
+    );
+    changed(
+        &|info| info.controller_packet_metadata[0].metadata[0].bitwidth = 10,
+        "port` has 9 bits, not 10",
+    );
+    changed(
+        &|info| {
+            let mut actions = info.actions.iter_mut();
+            let action = actions.find(|action| action.params.len() == 2).unwrap();
+            action.params.swap(0, 1);
+        },
+        "stands where the program has",
     );
     let senseless = r#"new_types { key: "t" value { translated_type { sdn_bitwidth: -1 } } }"#;
     changed(
