@@ -97,6 +97,8 @@ service Standard {
   void bm_set_crc16_custom_parameters(1: i32 cxt_id, 2: string calc_name, 3: Crc16 config) throws (1: Refused ouch),
   void bm_set_crc32_custom_parameters(1: i32 cxt_id, 2: string calc_name, 3: Crc32 config) throws (1: Refused ouch),
   list<PortInfo> bm_dev_mgr_show_ports(),
+  void bm_dev_mgr_add_port(1: string iface_name, 2: i32 port_num, 3: string pcap_path) throws (1: Refused ouch),
+  void bm_dev_mgr_remove_port(1: i32 port_num) throws (1: Refused ouch),
   string bm_get_config(),
   binary bm_get_config_md5()
 }

@@ -233,6 +233,10 @@ def others(client):
     hashes(client)
     ports = {port.port_num: port.is_up for port in client.bm_dev_mgr_show_ports()}
     expect(ports == {1: True, 2: True}, "ports")
+    client.bm_dev_mgr_remove_port(2)
+    second = {port.port_num: port for port in client.bm_dev_mgr_show_ports()}[2]
+    expect(not second.is_up, "a port that was removed")
+    client.bm_dev_mgr_add_port(second.iface_name, 2, "")
 
 
 def by_command(folder):

@@ -127,6 +127,7 @@ impl Switch for OfServer {
             number: port.info.number,
             name: port.info.name,
             is_up: port.is_up,
+            is_enabled: port.is_enabled,
         });
         let now = self.local.now();
         About {
@@ -136,6 +137,10 @@ impl Switch for OfServer {
             elapsed_us: now.switch_ns / 1_000,
             epoch_us: now.epoch_ns.max(0) as u64 / 1_000,
         }
+    }
+
+    fn enable_port(&self, port: u32, is_enabled: bool) {
+        self.local.enable_port(port, is_enabled);
     }
 
     fn limit_queues(&self, change: QueueChange) -> Result<(), String> {
@@ -203,6 +208,9 @@ impl Switch for OfDevice<'_> {
             ..About::default()
         }
     }
+
+    /// It has no ports yet.
+    fn enable_port(&self, _: u32, _: bool) {}
 
     fn limit_queues(&self, change: QueueChange) -> Result<(), String> {
         limit_queues(self.queues, change)

@@ -113,11 +113,11 @@ impl Interfaces {
         }
     }
 
-    /// The ports, and whether each carries packets.
-    pub fn ports(&self) -> Vec<(PortInfo, bool)> {
+    /// The ports, whether each carries packets, and whether it is enabled.
+    pub fn ports(&self) -> Vec<(PortInfo, bool, bool)> {
         let with_state = |interface: Interface| {
             let is_up = interface.oper_status() == "UP";
-            (interface.info, is_up)
+            (interface.info, is_up, interface.is_enabled)
         };
         self.all().into_iter().map(with_state).collect()
     }

@@ -21,6 +21,8 @@ pub struct LocalPort {
     pub info: PortInfo,
     /// Whether it carries packets.
     pub is_up: bool,
+    /// Whether an operator lets it carry packets.
+    pub is_enabled: bool,
 }
 
 impl Local {
@@ -86,8 +88,17 @@ impl Local {
         let ports = self.shared.interfaces().ports();
         ports
             .into_iter()
-            .map(|(info, is_up)| LocalPort { info, is_up })
+            .map(|(info, is_up, is_enabled)| LocalPort {
+                info,
+                is_up,
+                is_enabled,
+            })
             .collect()
+    }
+
+    /// Enables or disables a port.
+    pub fn enable_port(&self, port: u32, is_enabled: bool) {
+        self.shared.enable_port(port, is_enabled);
     }
 
     /// The time.

@@ -41,6 +41,9 @@ pub trait Switch {
     /// Its number, ports and times.
     fn about(&self) -> About;
 
+    /// Lets a port carry packets, or not.
+    fn enable_port(&self, port: u32, is_enabled: bool);
+
     /// Changes limits of queues.
     ///
     /// # Errors
@@ -107,6 +110,8 @@ pub struct PortAbout {
     pub name: String,
     /// Whether it carries packets.
     pub is_up: bool,
+    /// Whether an operator lets it carry packets.
+    pub is_enabled: bool,
 }
 
 #[cfg(test)]
@@ -142,8 +147,19 @@ pub(crate) mod testing {
         }
 
         fn about(&self) -> About {
-            About::default()
+            let port = PortAbout {
+                number: 1,
+                name: "veth1".to_string(),
+                is_up: true,
+                is_enabled: true,
+            };
+            About {
+                ports: vec![port],
+                ..About::default()
+            }
         }
+
+        fn enable_port(&self, _: u32, _: bool) {}
 
         fn limit_queues(&self, _: QueueChange) -> Result<(), String> {
             Ok(())

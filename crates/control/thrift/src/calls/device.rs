@@ -8,7 +8,7 @@ use crate::codes::{
 };
 use crate::program::numbers;
 use crate::runtime::Runtime;
-use crate::switch::{QueueChange, QueueLimit, Switch};
+use crate::switch::{PortAbout, QueueChange, QueueLimit, Switch};
 use crate::wire::{Fields, Value};
 use forebay_ir::CustomCrc;
 use forebay_p4runtime::{Code, Error};
@@ -17,17 +17,20 @@ use forebay_shell::catalog::{Named, find};
 use std::time::Duration;
 
 pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
-    let refused = |family, message: &str| Err(Failure::refused(family, &refusal(message)));
     Some(match method {
         "bm_get_config" => Ok(Some(Value::Bytes(runtime.program_json()))),
         "bm_get_config_md5" => Ok(Some(Value::Bytes(runtime.program_md5()))),
         "bm_get_id_from_name" => id(runtime, arguments),
         "bm_mgmt_get_info" => Ok(Some(about(runtime))),
         "bm_dev_mgr_show_ports" => Ok(Some(ports(runtime))),
-        "bm_dev_mgr_add_port" | "bm_dev_mgr_remove_port" => refused(
-            Family::Device,
-            "ports are given when the switch starts: -i PORT@INTERFACE",
-        ),
+        "bm_dev_mgr_add_port" => arguments
+            .text(1)
+            .and_then(|interface| runtime.add_port(interface, arguments.i32(2)?))
+            .map(|()| None),
+        "bm_dev_mgr_remove_port" => arguments
+            .i32(1)
+            .and_then(|port| runtime.remove_port(port))
+            .map(|()| None),
         "bm_reset_state" => runtime.reset().map(|()| None),
         "bm_serialize_state" => Err(Failure::undeclared("the state is kept with --save-state DIR")),
         "bm_load_new_config" => arguments
@@ -167,7 +170,50 @@ fn id<S: Switch>(runtime: &Runtime<S>, arguments: &Arguments) -> Answer {
     number.map(|number| Some(Value::I32(number))).ok_or_else(none)
 }
 
+fn port_refused(message: &str) -> Failure {
+    Failure::refused(Family::Device, &refusal(message))
+}
+
 impl<S: Switch> Runtime<S> {
+    /// Lets a port that was removed carry packets again.
+    ///
+    /// # Errors
+    /// When the switch was not started with the port, or it was not removed.
+    pub fn add_port(&self, interface: &str, number: i32) -> Result<(), Failure> {
+        let port = self.known_port(number)?;
+        if port.name != interface {
+            return Err(port_refused(&format!("port {number} is `{}`, and stays so", port.name)));
+        }
+        if port.is_enabled {
+            return Err(port_refused(&format!("port {number} is there already")));
+        }
+        self.switch.enable_port(port.number, true);
+        Ok(())
+    }
+
+    /// Lets a port carry no packets until it is added again.
+    ///
+    /// # Errors
+    /// When there is no such port, or it was removed before.
+    pub fn remove_port(&self, number: i32) -> Result<(), Failure> {
+        let port = self.known_port(number)?;
+        if !port.is_enabled {
+            return Err(port_refused(&format!("port {number} was removed before")));
+        }
+        self.switch.enable_port(port.number, false);
+        Ok(())
+    }
+
+    fn known_port(&self, number: i32) -> Result<PortAbout, Failure> {
+        let mut ports = self.switch.about().ports.into_iter();
+        let known = ports.find(|port| i64::from(port.number) == i64::from(number));
+        known.ok_or_else(|| {
+            port_refused(&format!(
+                "there is no port {number}: ports are given when the switch starts (-i PORT@INTERFACE)"
+            ))
+        })
+    }
+
     /// Changes the parameters of a hash with `crc16_custom` or `crc32_custom`.
     ///
     /// # Errors
@@ -301,6 +347,17 @@ mod tests {
         let mut runtime = Runtime::new(Idle(ForwardingPipelineConfig::default()));
         assert_eq!(number_of(&mut runtime, 5, "zebra_t"), Some(Value::I32(1)));
         assert_eq!(number_of(&mut runtime, 5, "ant_t"), Some(Value::I32(2)));
+    }
+
+    #[test]
+    fn ports_that_can_be_added_and_removed() {
+        let runtime = Runtime::new(Idle(ForwardingPipelineConfig::default()));
+        let why = |done: Result<(), Failure>| done.map_err(|failure| failure.to_string()).err().unwrap_or_default();
+        assert_eq!(why(runtime.remove_port(1)), "");
+        assert!(why(runtime.remove_port(-1)).contains("no port -1: ports are given when the switch starts"));
+        assert!(why(runtime.add_port("veth1", 2)).contains("no port 2"));
+        assert!(why(runtime.add_port("veth2", 1)).contains("port 1 is `veth1`"));
+        assert!(why(runtime.add_port("veth1", 1)).contains("is there already"));
     }
 
     /// What `bm_get_id_from_name` says of an object of this kind.

@@ -79,11 +79,6 @@ pub fn only_shows(line: &str) -> bool {
 
 /// What cannot be done here, and what can be done in its place.
 const UNSUPPORTED: &[(&str, &str)] = &[
-    ("port_add", "ports are given when the switch starts: -i PORT@INTERFACE"),
-    (
-        "port_remove",
-        "ports are given when the switch starts; gNMI disables one",
-    ),
     ("serialize_state", "the state is kept with --save-state DIR"),
     ("set_toeplitz_hash_key", "the key of Toeplitz hashes is fixed"),
     (

@@ -96,6 +96,12 @@ pub(super) const FORMS: &[Form] = &[
     ),
     ("get_time_elapsed", "", "microseconds since the switch started"),
     ("get_time_since_epoch", "", "microseconds since 1970"),
+    (
+        "port_add",
+        "INTERFACE PORT",
+        "lets a port that was removed carry packets again",
+    ),
+    ("port_remove", "PORT", "lets a port carry no packets"),
     ("show_ports", "", "the ports"),
     ("switch_info", "", "the switch"),
     (
@@ -150,6 +156,12 @@ pub(super) fn run<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed
         "set_crc32_parameters" => quietly(set_crc(runtime, CustomCrc::Crc32, words)),
         "get_time_elapsed" => Ok(format!("{}\n", runtime.switch.about().elapsed_us)),
         "get_time_since_epoch" => Ok(format!("{}\n", runtime.switch.about().epoch_us)),
+        "port_add" => quietly(add_port(runtime, words)),
+        "port_remove" => quietly(
+            words
+                .exactly()
+                .and_then(|[port]| runtime.remove_port(number(port, "port")?)),
+        ),
         "show_ports" => Ok(ports(runtime)),
         "switch_info" => Ok(info(runtime)),
         "load_new_config_file" => Err(Failure::undeclared(
@@ -180,6 +192,15 @@ fn limit_queues<S: Switch>(
     };
     let done = runtime.switch.limit_queues(change);
     done.map(|()| String::new()).map_err(Failure::undeclared)
+}
+
+fn add_port<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Result<(), Failure> {
+    // The name of a capture file may follow; captures are an option of the switch here.
+    let ([interface, port], rest) = words.first()?;
+    match rest.len() {
+        0 | 1 => runtime.add_port(interface, number(port, "port")?),
+        _ => Err(words.usage()),
+    }
 }
 
 fn set_crc<S: Switch>(runtime: &Runtime<S>, crc: CustomCrc, words: &Words) -> Result<(), Failure> {
@@ -458,7 +479,7 @@ fn create_node<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
 
 /// A digit for each port, the last one for port 0.
 fn port_map(ports: &[u32]) -> String {
-    let last = ports.iter().max().map_or(0, |port| port + 1);
+    let last = ports.iter().max().map_or(0, |port| port.saturating_add(1));
     let digits = (0..last.min(1024))
         .rev()
         .map(|port| if ports.contains(&port) { '1' } else { '0' });
