@@ -15,8 +15,8 @@ use std::time::Duration;
 /// Connections at a time; one more is closed at once.
 const CONNECTIONS_MAX: usize = 32;
 
-/// Bytes of a call.
-const CALL_BYTES_MAX: u64 = 256 << 10;
+/// Bytes of a call, which may bring a program.
+const CALL_BYTES_MAX: u64 = 16 << 20;
 
 /// How long a client may take for a call that it has begun, and for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -23,6 +23,9 @@ const VERSION: u32 = 0x8001_0000;
 /// Structures in structures.
 const DEPTH_MAX: u32 = 16;
 
+/// Values of a message: each takes much more memory than its bytes, but for texts.
+const VALUES_MAX: u32 = 1 << 17;
+
 const BOOL: u8 = 2;
 const BYTE: u8 = 3;
 const DOUBLE: u8 = 4;
@@ -170,7 +173,10 @@ impl Message {
     /// # Errors
     /// When it cannot be read, is longer, or is no message; the stream is of no use any more.
     pub fn read(stream: impl Read, bytes_max: u64) -> io::Result<Option<Message>> {
-        let mut reader = Reader(stream.take(bytes_max));
+        let mut reader = Reader {
+            stream: stream.take(bytes_max),
+            values_left: VALUES_MAX,
+        };
         let version = match reader.array() {
             Ok(bytes) => u32::from_be_bytes(bytes),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -193,18 +199,22 @@ fn malformed(what: &str) -> io::Error {
 }
 
 /// Reads values from a stream that ends where the longest message would.
-struct Reader<R>(io::Take<R>);
+struct Reader<R> {
+    stream: io::Take<R>,
+    /// Values that it may still have.
+    values_left: u32,
+}
 
 impl<R: Read> Reader<R> {
     fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
-        self.0.read_exact(&mut bytes)?;
+        self.stream.read_exact(&mut bytes)?;
         Ok(bytes)
     }
 
     fn length(&mut self) -> io::Result<u64> {
         let length = u64::from(u32::from_be_bytes(self.array()?));
-        match length <= self.0.limit() {
+        match length <= self.stream.limit() {
             true => Ok(length),
             false => Err(malformed("a length is more than a message may have")),
         }
@@ -214,7 +224,7 @@ impl<R: Read> Reader<R> {
         let length = self.length()?;
         let mut bytes = Vec::new();
         // Memory is taken as bytes come, not as their number says.
-        let read = self.0.by_ref().take(length).read_to_end(&mut bytes)?;
+        let read = self.stream.by_ref().take(length).read_to_end(&mut bytes)?;
         match read as u64 == length {
             true => Ok(bytes),
             false => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -241,6 +251,8 @@ impl<R: Read> Reader<R> {
         let depth = depth
             .checked_sub(1)
             .ok_or_else(|| malformed("values are nested too deeply"))?;
+        let left = self.values_left.checked_sub(1);
+        self.values_left = left.ok_or_else(|| malformed("a message has too many values"))?;
         Ok(match kind {
             BOOL => Value::Bool(self.array::<1>()? != [0]),
             BYTE => Value::Byte(i8::from_be_bytes(self.array()?)),
@@ -313,6 +325,20 @@ mod tests {
             );
         }
         assert!(Message::read(&b"GET / HTTP/1.1\r\n"[..], 1 << 20).is_err());
+    }
+
+    /// A program is a long text.
+    #[test]
+    fn long_messages_have_few_values() {
+        let with = |value: Value| Message {
+            fields: Fields::default().with(1, value),
+            ..message()
+        };
+        let program = with(Value::Bytes(vec![b' '; 1 << 20]));
+        assert_eq!(Message::read(&program.write()[..], 2 << 20).unwrap(), Some(program));
+        let many = with(Value::List(vec![Value::Bool(true); VALUES_MAX as usize]));
+        let error = Message::read(&many.write()[..], 2 << 20).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
