@@ -76,7 +76,20 @@ pub(crate) struct Replication {
     groups: BTreeMap<u32, Vec<u32>>,
     /// Ports of link aggregation groups.
     lags: BTreeMap<u32, BTreeSet<u32>>,
-    sessions: BTreeMap<u32, Target>,
+    sessions: BTreeMap<u32, Session>,
+}
+
+/// A clone session, with the replicas that were written for it: while it has these, no other interface has changed it.
+#[derive(Clone, Debug)]
+struct Session {
+    target: Target,
+    written: Vec<(u32, u32)>,
+}
+
+impl Session {
+    fn is(&self, found: &CloneSessionEntry) -> bool {
+        places(&found.replicas) == self.written && found.packet_length_bytes == 0 && found.class_of_service == 0
+    }
 }
 
 impl Replication {
@@ -119,11 +132,31 @@ impl Replication {
         let of_groups = groups
             .iter()
             .map(|group| update(Type::Modify, group_entry(*group, self.replicas(*group))));
-        let depends = |target: &Target| target.group.is_some_and(|group| groups.contains(&group));
-        let sessions = self.sessions.iter().filter(|(_, target)| depends(target));
-        let of_sessions =
-            sessions.map(|(id, target)| update(Type::Modify, session_entry(*id, self.session_replicas(*target))));
+        let of_sessions = self
+            .dependent(groups)
+            .map(|(id, target)| update(Type::Modify, session_entry(id, self.session_replicas(target))));
         of_groups.chain(of_sessions).collect()
+    }
+
+    /// The sessions that name one of these groups.
+    fn dependent(&self, groups: &[u32]) -> impl Iterator<Item = (u32, Target)> {
+        let depends = move |target: Target| target.group.is_some_and(|group| groups.contains(&group));
+        let sessions = self.sessions.iter().map(|(id, session)| (*id, session.target));
+        sessions.filter(move |(_, target)| depends(*target))
+    }
+
+    /// The updates that bring these groups up to date have been done.
+    fn note_refreshed(&mut self, groups: &[u32]) {
+        let dependent: Vec<(u32, Target)> = self.dependent(groups).collect();
+        for (id, target) in dependent {
+            self.note_session(id, target);
+        }
+    }
+
+    /// A session was written.
+    fn note_session(&mut self, id: u32, target: Target) {
+        let written = places(&self.session_replicas(target));
+        self.sessions.insert(id, Session { target, written });
     }
 
     /// Takes in what another interface has done to groups: where a group does not have the replicas that its nodes
@@ -216,11 +249,12 @@ fn entry(entry: Entry) -> Kind {
 }
 
 impl<S: Switch> Runtime<S> {
-    /// Groups may have been written over P4Runtime, which knows no nodes, and sessions deleted.
+    /// Groups may have been written over P4Runtime, which knows no nodes, and sessions too, which are none of ours then.
     pub(crate) fn look_at_groups(&mut self) -> Result<(), Failure> {
         if !self.replication.sessions.is_empty() {
             let present = self.clone_sessions()?;
-            self.replication.sessions.retain(|id, _| present.contains_key(id));
+            let is_own = |id: &u32, session: &Session| present.get(id).is_some_and(|found| session.is(found));
+            self.replication.sessions.retain(|id, session| is_own(id, session));
         }
         let read = self.read(Family::Replication, group_entry(0, Vec::new()))?;
         let groups = read.into_iter().filter_map(|kind| match kind {
@@ -255,7 +289,9 @@ impl<S: Switch> Runtime<S> {
         self.replication.groups.remove(&(group as u32));
         let updates = self.replication.refreshed(&[group as u32]);
         // The group itself is gone.
-        self.write(Family::Replication, &updates[1..])
+        self.write(Family::Replication, &updates[1..])?;
+        self.replication.note_refreshed(&[group as u32]);
+        Ok(())
     }
 
     /// Makes a node of ports and link aggregation groups; gives its handle.
@@ -352,6 +388,7 @@ impl<S: Switch> Runtime<S> {
     fn take_over(&mut self, changed: Replication, groups: &[u32]) -> Result<(), Failure> {
         self.write(Family::Replication, &changed.refreshed(groups))?;
         self.replication = changed;
+        self.replication.note_refreshed(groups);
         Ok(())
     }
 
@@ -364,10 +401,10 @@ impl<S: Switch> Runtime<S> {
             self.look_at_groups()?;
         }
         let kind = session_entry(session as u32, self.replication.session_replicas(target));
-        let exists = self.session_replicas(session)?.is_some();
+        let exists = self.clone_sessions()?.contains_key(&(session as u32));
         let how = if exists { Type::Modify } else { Type::Insert };
         self.write_one(Family::Mirroring, how, kind)?;
-        self.replication.sessions.insert(session as u32, target);
+        self.replication.note_session(session as u32, target);
         Ok(())
     }
 
@@ -391,24 +428,21 @@ impl<S: Switch> Runtime<S> {
     /// When there is none.
     pub fn session(&self, session: i32) -> Result<Target, Failure> {
         let none = || SESSION_NOT_FOUND.because(format!("there is no clone session {session}"));
-        let replicas = self.session_replicas(session)?.ok_or_else(none)?;
-        if let Some(target) = self.replication.sessions.get(&(session as u32)) {
-            return Ok(*target);
-        }
-        Ok(Target::port(replicas.first().map_or(0, port_of)))
+        let found = self.clone_sessions()?.remove(&(session as u32)).ok_or_else(none)?;
+        let own = self.replication.sessions.get(&(session as u32));
+        Ok(match own.filter(|own| own.is(&found)) {
+            Some(own) => own.target,
+            None => Target::port(found.replicas.first().map_or(0, port_of)),
+        })
     }
 
-    fn session_replicas(&self, session: i32) -> Result<Option<Vec<Replica>>, Failure> {
-        Ok(self.clone_sessions()?.remove(&(session as u32)))
-    }
-
-    /// The clone sessions that there are, with their replicas.
-    fn clone_sessions(&self) -> Result<BTreeMap<u32, Vec<Replica>>, Failure> {
+    /// The clone sessions that there are.
+    fn clone_sessions(&self) -> Result<BTreeMap<u32, CloneSessionEntry>, Failure> {
         let read = self.read(Family::Mirroring, session_entry(0, Vec::new()))?;
         let sessions = read.into_iter().filter_map(|kind| match kind {
             Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
                 r#type: Some(Entry::CloneSessionEntry(found)),
-            }) => Some((found.session_id, found.replicas)),
+            }) => Some((found.session_id, found)),
             _ => None,
         });
         Ok(sessions.collect())
@@ -559,9 +593,37 @@ mod tests {
     #[test]
     fn sessions_that_another_interface_has_deleted_are_forgotten() {
         let mut runtime = Runtime::new(crate::switch::testing::Idle(ForwardingPipelineConfig::default()));
-        runtime.replication.sessions.insert(5, Target::group(1));
+        runtime.replication.note_session(5, Target::group(1));
         assert_eq!(runtime.look_at_groups(), Ok(()));
         assert!(runtime.replication.sessions.is_empty());
+    }
+
+    #[test]
+    fn sessions_that_another_interface_has_changed_are_its_own() {
+        let mut replication = Replication::default();
+        let node = |rid| Node {
+            rid,
+            ports: BTreeSet::from([2]),
+            lags: BTreeSet::new(),
+            is_taken_in: false,
+        };
+        replication.nodes.insert(0, node(3));
+        replication.nodes.insert(1, node(4));
+        replication.groups.insert(1, vec![0]);
+        replication.note_session(5, Target::group(1));
+        let found = |replicas: &[Replica], packet_length_bytes| CloneSessionEntry {
+            session_id: 5,
+            replicas: replicas.to_vec(),
+            packet_length_bytes,
+            ..CloneSessionEntry::default()
+        };
+        let is_own = |replication: &Replication, found| replication.sessions[&5].is(&found);
+        assert!(is_own(&replication, found(&[replica(2, 3)], 0)));
+        assert!(!is_own(&replication, found(&[replica(2, 3)], 64)));
+        assert!(!is_own(&replication, found(&[replica(9, 0)], 0)));
+        replication.groups.insert(1, vec![0, 1]);
+        replication.note_refreshed(&[1]);
+        assert!(is_own(&replication, found(&[replica(2, 4), replica(2, 3)], 0)));
     }
 
     #[test]
