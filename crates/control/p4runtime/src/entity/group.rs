@@ -18,6 +18,7 @@ use forebay_protocol::p4::v1::action_profile_group::Member;
 use forebay_protocol::p4::v1::action_profile_group::member::WatchKind;
 use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::update::Type;
+use std::collections::BTreeSet;
 
 /// Adds, changes or removes a group.
 pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, group: &ActionProfileGroup) -> Result<(), Error> {
@@ -90,11 +91,9 @@ fn check(change: &Change<'_, '_>, profile: &ProfileSchema, group: &ActionProfile
     }
     // Clients that set no size mean the largest.
     let size = if size == 0 { limit } else { size };
-    for (index, member) in group.members.iter().enumerate() {
-        if group.members[..index]
-            .iter()
-            .any(|earlier| earlier.member_id == member.member_id)
-        {
+    let mut seen = BTreeSet::new();
+    for member in &group.members {
+        if !seen.insert(member.member_id) {
             return invalid(format!(
                 "has member {} twice; give it a larger weight",
                 member.member_id

@@ -8,6 +8,7 @@ use forebay_pipeline::Pipeline;
 use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::{ValueSetEntry, ValueSetMember};
+use std::collections::HashSet;
 
 /// Replaces all members.
 pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &ValueSetEntry) -> Result<(), Error> {
@@ -20,9 +21,10 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &ValueSetEntr
         )));
     }
     let mut elements = Vec::with_capacity(entry.members.len());
+    let mut seen = HashSet::new();
     for member in &entry.members {
         let element = key::read_fields("value set", &set.name, &set.fields, &member.r#match)?;
-        if elements.contains(&element) {
+        if !seen.insert(element.clone()) {
             return Err(Error::already_exists(format!(
                 "value set `{}`: a member is given twice",
                 set.name
