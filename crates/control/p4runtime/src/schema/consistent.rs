@@ -12,7 +12,7 @@ use forebay_protocol::p4::config::v1::p4_new_type_translation::SdnType;
 use forebay_protocol::p4::config::v1::{
     ControllerPacketMetadata, MatchField, P4DataTypeSpec, P4Info, P4TypeInfo, Preamble, Table,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep types may be nested; programs need a few levels.
 const DEPTH_MAX: u32 = 64;
@@ -32,6 +32,8 @@ const HEADER_BITS_MAX: i64 = 65_535 * 8;
 /// `INVALID_ARGUMENT`, with the object that differs.
 pub(super) fn check(info: &P4Info, program: &Program) -> Result<(), Error> {
     check_ids(info)?;
+    check_names("registers", info.registers.iter().map(|register| &register.preamble))?;
+    check_names("digests", info.digests.iter().map(|digest| &digest.preamble))?;
     info.controller_packet_metadata.iter().try_for_each(check_header)?;
     check_types(info)?;
     info.tables
@@ -92,6 +94,17 @@ fn check_ids(info: &P4Info) -> Result<(), Error> {
                     return Err(differs(format!("`{first}` and `{second}` have the id {number:#010x}")));
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// No two of a kind have one name: each would be gone through with all of its type.
+fn check_names<'a>(kind: &str, preambles: impl Iterator<Item = &'a Option<Preamble>>) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for preamble in preambles {
+        if !seen.insert(name(preamble)) {
+            return Err(differs(format!("there are two {kind} `{}`", name(preamble))));
         }
     }
     Ok(())
@@ -227,8 +240,9 @@ fn add_held<'a>(types: &P4TypeInfo, spec: &'a P4DataTypeSpec, held: &mut Held<'a
 
 fn check_table(info: &P4Info, program: &Program, table: &Table) -> Result<(), Error> {
     let of = name(&table.preamble);
-    for (index, field) in table.match_fields.iter().enumerate() {
-        if table.match_fields[..index].iter().any(|earlier| earlier.id == field.id) {
+    let mut seen = BTreeSet::new();
+    for field in &table.match_fields {
+        if !seen.insert(field.id) {
             return Err(differs(format!(
                 "table `{of}` has two match fields with id {}",
                 field.id

@@ -222,6 +222,14 @@ fn configurations_that_are_refused() {
         "have the id",
     );
     changed(&|info| info.tables[0].size = -5, "is -5");
+    changed(
+        &|info| {
+            let mut twin = info.registers[0].clone();
+            twin.preamble.as_mut().unwrap().id += 1;
+            info.registers.push(twin);
+        },
+        "there are two registers `EntityIngress.last_source`",
+    );
     for width in [-1, i32::MAX] {
         changed(
             &|info| info.controller_packet_metadata[0].metadata[0].bitwidth = width,
