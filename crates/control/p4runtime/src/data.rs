@@ -135,7 +135,9 @@ pub(crate) fn only_width(
         }))
     })?;
     let (name, count) = unknown.pop_first().filter(|_| unknown.is_empty())?;
-    let rest = whole.checked_sub(leaves.iter().map(|leaf| leaf.width).sum())?;
+    // The widths of a P4Info may be any.
+    let others: u64 = leaves.iter().map(|leaf| u64::from(leaf.width)).sum();
+    let rest = whole.checked_sub(others.try_into().ok()?)?;
     (rest % count == 0).then_some((name, rest / count))
 }
 
