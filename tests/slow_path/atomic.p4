@@ -1,4 +1,4 @@
-// A table that is applied in an atomic section.
+// A table that is applied in an atomic section is on the fast path.
 
 #include <v1model.p4>
 
@@ -29,7 +29,7 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
     }
 
     apply {
-        @atomic { // all: begins an `@atomic` block in which a table is applied
+        @atomic {
             state.read(hdr.input.result, (bit<32>)hdr.input.a);
             values.apply();
             state.write((bit<32>)hdr.input.a, hdr.input.result);

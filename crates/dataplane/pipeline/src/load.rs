@@ -137,7 +137,7 @@ impl Pipeline {
     /// registers with their initial values, and everything else empty.
     pub fn load_with(mut program: Program, options: Options) -> Result<Pipeline, LoadError> {
         let state_bytes = memory::check(&program, &options)?;
-        let sections = sections::place(&mut program);
+        let register_locks = sections::place(&mut program);
         // Before the graph is built, since building it needs the layout.
         let layout = Layout::of(&program)?;
         forebay_arch::attach(&mut program).map_err(LoadError::Architecture)?;
@@ -162,14 +162,13 @@ impl Pipeline {
         });
         Ok(Pipeline {
             number: next_number(),
-            code: MachineCode::new(&program, layout.as_ref(), &options, &sections.with_lookups)
-                .map_err(LoadError::Compile)?,
+            code: MachineCode::new(&program, layout.as_ref(), &options).map_err(LoadError::Compile)?,
             loop_port: straight::loop_port(&program),
             storage,
             plan: LookupPlan::new(&program),
             learning: Learning::new(&program, &tables, &options),
             entry_bytes: memory::entry_bytes(&program),
-            stateful: load_stateful(&program, sections.locks)?,
+            stateful: load_stateful(&program, register_locks)?,
             published: Published::new(&readers, Arc::clone(&snapshot)),
             control: Mutex::new(Control {
                 tables,

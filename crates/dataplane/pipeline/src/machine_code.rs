@@ -77,15 +77,12 @@ impl FramesOfClones {
 }
 
 impl MachineCode {
-    /// The code for a program's packets; `None` with the interpreter. Sections in which tables are looked up do not
-    /// allow packets to be reordered, so programs with such sections, which begin at `sections_with_lookups`, have no
-    /// fast path.
+    /// The code for a program's packets; `None` with the interpreter.
     #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
     pub(crate) fn new(
         program: &Program,
         layout: Option<&Layout>,
         options: &Options,
-        sections_with_lookups: &[Location],
     ) -> Result<Option<MachineCode>, CompileError> {
         if options.engine == Engine::Interpreter {
             return Ok(None);
@@ -99,7 +96,7 @@ impl MachineCode {
         let unrolled = unrolled.as_ref().unwrap_or(&straight);
         let mut obstacles = match options.fast_path {
             FastPath::Never => Vec::new(),
-            _ => obstacles(unrolled, &route, options.step_limit, sections_with_lookups),
+            _ => route.obstacles(unrolled, options.step_limit),
         };
         let is_blocked = obstacles.iter().any(|obstacle| obstacle.stops == Stops::All);
         if options.fast_path == FastPath::Planned && !is_blocked {
@@ -342,19 +339,6 @@ pub(crate) fn specialised_text(program: &Program, step_limit: u64) -> Option<Str
 fn general(program: &Program, options: &Options) -> Result<Box<GraphCode>, CompileError> {
     let graph = program.graph.as_ref().expect("it was attached");
     Ok(Box::new(compile_graph(program, graph, options.step_limit)?))
-}
-
-/// The obstacles known before compilation.
-fn obstacles(program: &Program, route: &Route, step_limit: u64, sections_with_lookups: &[Location]) -> Vec<Obstacle> {
-    let in_section = |location: &Location| Obstacle {
-        kind: ObstacleKind::AtomicLookup,
-        stops: Stops::All,
-        location: *location,
-        text: "begins an `@atomic` block in which a table is applied".to_owned(),
-    };
-    let mut all: Vec<Obstacle> = sections_with_lookups.iter().map(in_section).collect();
-    all.extend(route.obstacles(program, step_limit));
-    all
 }
 
 /// The obstacle of a fast path that could not be compiled.

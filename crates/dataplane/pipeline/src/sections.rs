@@ -23,8 +23,7 @@
 //! no other register of the lock is longer.
 
 use forebay_ir::{
-    Block, BlockId, Body, BodyId, BodyKind, Expr, Location, Op, Program, RegisterId, SlotId, Statement, TableId,
-    Terminator,
+    Block, BlockId, Body, BodyId, BodyKind, Expr, Op, Program, RegisterId, SlotId, Statement, TableId, Terminator,
 };
 use forebay_tables::RegisterArray;
 use std::collections::BTreeSet;
@@ -46,14 +45,6 @@ impl RegisterLocks {
     }
 }
 
-/// The sections of a program.
-#[derive(Debug)]
-pub(crate) struct Sections {
-    pub(crate) locks: RegisterLocks,
-    /// The locations at which sections begin in which tables are applied.
-    pub(crate) with_lookups: Vec<Location>,
-}
-
 /// A section: its beginning, and what it accesses.
 #[derive(Debug)]
 struct Section {
@@ -63,11 +54,10 @@ struct Section {
     registers: BTreeSet<RegisterId>,
     /// The index of all accesses, if it is one expression whose value does not change in the section.
     index: Option<Expr>,
-    applies: bool,
 }
 
-/// Puts every access to a register into a section.
-pub(crate) fn place(program: &mut Program) -> Sections {
+/// Puts every access to a register into a section. Returns the sections' locks.
+pub(crate) fn place(program: &mut Program) -> RegisterLocks {
     let covered = covered_actions(program);
     let of_tables: Vec<BTreeSet<RegisterId>> = (0..program.tables.len())
         .map(|table| covered_registers(program, TableId(table as u32), &covered))
@@ -90,17 +80,7 @@ pub(crate) fn place(program: &mut Program) -> Sections {
     }
     let locks = locks(program, &sections);
     write_locks(program, &sections, &locks);
-    Sections {
-        locks,
-        with_lookups: sections
-            .iter()
-            .filter(|section| section.applies && !section.registers.is_empty())
-            .map(|section| {
-                program.bodies[section.body.index()].blocks[section.block.index()].statements[section.statement]
-                    .location
-            })
-            .collect(),
-    }
+    locks
 }
 
 fn register_of(op: &Op) -> Option<(RegisterId, &Expr)> {
@@ -313,7 +293,6 @@ fn find_sections(program: &Program, id: BodyId, of_tables: &[BTreeSet<RegisterId
                     statement: at,
                     registers: BTreeSet::new(),
                     index: None,
-                    applies: false,
                 },
             };
             walk.run(body, &inside);
@@ -374,7 +353,6 @@ impl Walk<'_> {
     }
 
     fn apply(&mut self, table: TableId) {
-        self.section.applies = true;
         self.section.registers.extend(&self.of_tables[table.index()]);
         self.is_unknown |= !self.of_tables[table.index()].is_empty();
         for body in bodies_of_table(self.program, table) {

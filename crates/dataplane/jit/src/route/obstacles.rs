@@ -43,8 +43,6 @@ pub enum ObstacleKind {
     StateAndCopies,
     /// The parser does more than parse.
     Parser,
-    /// A table is applied in an atomic section.
-    AtomicLookup,
     /// A packet is cloned, sent back or reported in a digest.
     Leaves,
     /// Copies for a multicast group cannot be made in place.
@@ -63,7 +61,6 @@ impl ObstacleKind {
             ObstacleKind::Steps => "steps",
             ObstacleKind::StateAndCopies => "state_and_copies",
             ObstacleKind::Parser => "parser",
-            ObstacleKind::AtomicLookup => "atomic_lookup",
             ObstacleKind::Leaves => "leaves",
             ObstacleKind::Copies => "copies",
             ObstacleKind::TooLarge => "too_large",

@@ -2,7 +2,8 @@
 
 use crate::common::{Blocks, Switch, bits};
 use forebay_ir::{EntryMatch, Op};
-use forebay_pipeline::{Engine, Entry, EntryAction, Options, Worker};
+use forebay_packet::Packet;
+use forebay_pipeline::{Arrival, Engine, Entry, EntryAction, FastPath, Options, Worker};
 use std::sync::Arc;
 
 const PACKETS: u64 = 3000;
@@ -24,6 +25,18 @@ fn program(ingress: &str) -> Blocks<'_> {
     }
 }
 
+/// Entries for the keys 0 and 1.
+fn add_entries(switch: &Switch) {
+    for key in [0, 1] {
+        let entry = Entry {
+            matches: vec![EntryMatch::Exact(bits(8, key))],
+            priority: 0,
+            action: EntryAction::call("add", vec![bits(32, 1)]),
+        };
+        switch.pipeline.insert_entry("I.t", &entry).unwrap();
+    }
+}
+
 /// Sends packets with keys 0 and 1 alternately through all workers at the same time.
 fn contend(ingress: &str, engine: Engine) -> Switch {
     let options = Options {
@@ -32,14 +45,7 @@ fn contend(ingress: &str, engine: Engine) -> Switch {
     };
     let switch = program(ingress).load_with(options);
     let pipeline = &switch.pipeline;
-    for key in [0, 1] {
-        let entry = Entry {
-            matches: vec![EntryMatch::Exact(bits(8, key))],
-            priority: 0,
-            action: EntryAction::call("add", vec![bits(32, 1)]),
-        };
-        pipeline.insert_entry("I.t", &entry).unwrap();
-    }
+    add_entries(&switch);
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
@@ -109,17 +115,43 @@ fn nothing_is_lost_in_an_action() {
 }
 
 /// A reader in a section always sees the same value in the action's counter and in another one.
+const COUNT_WITH_ACTION: &str = "enter_atomic(0)\napply I.t -> block1\nblock1:\nI.narrow = register_read(I.n, h.a)\n\
+    I.wide = register_read(I.w, h.a)\n\
+    assert((I.wide + 100w0x1) == zext(100, I.narrow), \"both\")\n\
+    register_write(I.w, h.a, I.wide + 100w0x1)\nleave_atomic\nreturn";
+
 #[test]
 fn an_action_in_a_marked_section_is_part_of_it() {
-    let ingress = "enter_atomic(0)\napply I.t -> block1\nblock1:\nI.narrow = register_read(I.n, h.a)\n\
-        I.wide = register_read(I.w, h.a)\n\
-        assert((I.wide + 100w0x1) == zext(100, I.narrow), \"both\")\n\
-        register_write(I.w, h.a, I.wide + 100w0x1)\nleave_atomic\nreturn";
     for engine in [Engine::Interpreter, Engine::Jit] {
-        let switch = contend(ingress, engine);
+        let switch = contend(COUNT_WITH_ACTION, engine);
         assert_eq!(registers(&switch, "I.n"), [WORKERS * PACKETS / 2; 2]);
         assert_eq!(registers(&switch, "I.w"), [WORKERS * PACKETS / 2; 2]);
     }
+}
+
+#[test]
+fn an_action_in_a_marked_section_is_part_of_it_on_the_fast_path() {
+    let switch = program(COUNT_WITH_ACTION).load_with(Options {
+        engine: Engine::Jit,
+        fast_path: FastPath::BeforePackets,
+        ..Options::default()
+    });
+    assert!(switch.worker.has_fast_path());
+    add_entries(&switch);
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                let mut worker = Worker::new(Arc::clone(&switch.pipeline));
+                for _ in 0..PACKETS / 10 {
+                    let packet = |first: u8| Packet::from_bytes(&[first % 2, 0]);
+                    let mut packets: Vec<Packet> = (0..10).map(packet).collect();
+                    worker.pass(&mut packets, Arrival::default(), 0, &mut Vec::new());
+                }
+            });
+        }
+    });
+    assert_eq!(registers(&switch, "I.n"), [WORKERS * PACKETS / 2; 2]);
+    assert_eq!(registers(&switch, "I.w"), [WORKERS * PACKETS / 2; 2]);
 }
 
 /// A section that a `return` leaves early, or that an assertion ends, is over.
