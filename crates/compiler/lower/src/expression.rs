@@ -161,9 +161,10 @@ pub fn not_scalar(cx: &mut Context, ty: &Type, span: Span) {
 /// Evaluates several expressions from left to right. Values are saved, so that later expressions cannot change them.
 pub fn in_order(cx: &mut Context, exprs: &[&hir::Expr]) -> Vec<Value> {
     let mut values = Vec::new();
+    let last_effect = exprs.iter().rposition(|expr| has_effects(expr));
     for (index, expr) in exprs.iter().enumerate() {
         let value = expression(cx, expr);
-        let disturbed = exprs[index + 1..].iter().any(|later| has_effects(later));
+        let disturbed = last_effect.is_some_and(|last| last > index);
         values.push(if disturbed { graph::save(cx, value) } else { value });
     }
     values

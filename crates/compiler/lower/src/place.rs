@@ -284,6 +284,11 @@ const LONGEST_CHAIN: usize = 16;
 /// The first candidate whose guard holds, or `otherwise`.
 pub fn select(mut candidates: Vec<(Option<Expr>, Value)>, otherwise: Value) -> Value {
     if candidates.len() > LONGEST_CHAIN {
+        if let Some((index, width)) = common_index(&candidates) {
+            let mut elements: Vec<Value> = candidates.into_iter().map(|(_, value)| value).collect();
+            elements.push(otherwise);
+            return select_by_index(&index, width, 0, elements);
+        }
         let right = candidates.split_off(candidates.len() / 2);
         let guards = candidates
             .iter()
@@ -301,6 +306,37 @@ pub fn select(mut candidates: Vec<(Option<Expr>, Value)>, otherwise: Value) -> V
             Some(guard) => value::mux(&guard, candidate, rest),
             None => candidate,
         })
+}
+
+/// The index and its width, if the guards compare one index with 0, 1, 2 and so on.
+fn common_index(candidates: &[(Option<Expr>, Value)]) -> Option<(Expr, u32)> {
+    let parts = |guard: &Option<Expr>| match guard {
+        Some(Expr::Binary(BinaryOp::Eq, index, number)) => match &**number {
+            Expr::Const(number) => Some(((**index).clone(), number.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (index, number) = parts(&candidates.first()?.0)?;
+    let mut guards = candidates.iter().map(|(guard, _)| parts(guard)).enumerate();
+    guards
+        .all(|(place, guard)| {
+            guard.is_some_and(|(of, number)| of == index && number.to_u64_saturating() == place as u64)
+        })
+        .then(|| (index, number.width()))
+}
+
+/// The element with an index that is known to be `first` or more; the last one if there is none. Each comparison
+/// halves the elements, so that there are no more comparisons than elements.
+fn select_by_index(index: &Expr, width: u32, first: usize, mut elements: Vec<Value>) -> Value {
+    if elements.len() < 2 {
+        return elements.pop().unwrap_or(Value::Void);
+    }
+    let right = elements.split_off(elements.len() / 2);
+    let middle = first + elements.len();
+    let in_left = build::binary(BinaryOp::Lt, index.clone(), build::constant(width, middle as u128));
+    let left = select_by_index(index, width, first, elements);
+    value::mux(&in_left, left, select_by_index(index, width, middle, right))
 }
 
 /// A disjunction as a balanced tree.

@@ -1,6 +1,7 @@
 //! Programs that would grow without bound are refused, quickly and by name.
 
-use crate::support::{Parts, source};
+use crate::support::{Parts, ingress, ingress_body, operations, source};
+use forebay_ir::Op;
 use forebay_syntax::codes::{Code, lower as codes};
 use forebay_syntax::source::MemorySources;
 use forebay_syntax::{ParseOptions, parse_text};
@@ -68,6 +69,27 @@ fn deep_calls_stop_before_the_stack_does() {
         ..Parts::default()
     });
     assert_eq!(code, codes::INLINING_TOO_DEEP);
+}
+
+#[test]
+fn an_element_of_a_long_list_takes_no_more_comparisons_than_elements() {
+    let elements: Vec<String> = (0..200).map(|number| number.to_string()).collect();
+    let program = ingress(&format!(
+        "const bit<8>[200] values = {{ {} }}; bit<8>[200] stored;
+        apply {{ stored[3] = hdr.h.b; m.x = values[hdr.h.a]; m.x = stored[hdr.h.a]; }}",
+        elements.join(", ")
+    ));
+    let ops = operations(ingress_body(&program)).into_iter();
+    let reads = ops.filter_map(|op| match op {
+        Op::Assign { slot, value } if program.slot(*slot).name == "m.x" => {
+            let mut reads = 0;
+            value.for_each_slot(&mut |_| reads += 1);
+            Some(reads)
+        }
+        _ => None,
+    });
+    // In the variable, each element is read, too.
+    assert_eq!(reads.collect::<Vec<usize>>(), [199, 199 + 200]);
 }
 
 #[test]
