@@ -4,12 +4,13 @@ use crate::environment::Environment;
 use crate::graph::BodyBuilder;
 use crate::limits;
 use crate::object::{Object, ObjectId};
+use crate::p4info::DigestNames;
 use forebay_check::hir;
 use forebay_ir as ir;
 use forebay_syntax::codes::Code;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics, Severity};
 use forebay_syntax::source::{SourceMap, Span};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The state of lowering one program.
@@ -26,8 +27,8 @@ pub struct Context<'a> {
     pub table_declarations: Vec<hir::TableId>,
     /// The places in the source of the entries of each table of the program being built.
     pub entry_places: Vec<Vec<Span>>,
-    /// The names in P4Info of digests whose data has no named type, by the call, after one was lowered.
-    pub digest_names: Option<BTreeMap<*const hir::Call, String>>,
+    /// The names in P4Info of digests whose data has no named type, after one was lowered.
+    pub digest_names: Option<DigestNames>,
     /// Where the objects of the control plane are declared, by kind and name.
     pub controllable: HashMap<(&'static str, String), Span>,
     /// The current meanings of variables, type variables and instances.

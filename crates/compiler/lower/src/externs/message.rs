@@ -19,7 +19,7 @@ pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
     let data = data.scalars();
     let ty = call.type_args.first().cloned().unwrap_or_else(|| args.ty(1));
     let ty = types::resolve(cx, &ty);
-    let name = crate::p4info::type_name(cx.hir, &ty).unwrap_or_else(|| name_of_call(cx, call));
+    let name = crate::p4info::type_name(cx.hir, &ty).unwrap_or_else(|| name_of_call(cx, call, &ty));
     let mut field_names = Vec::new();
     leaf_names(cx, &ty, String::new(), &mut field_names);
     let fields = field_names
@@ -78,10 +78,10 @@ fn typed_leaves(cx: &Context, ty: &Type, name: String, leaves: &mut Vec<(String,
 }
 
 /// The name in P4Info of a digest whose data has an unnamed type.
-fn name_of_call(cx: &mut Context, call: &Call) -> String {
+fn name_of_call(cx: &mut Context, call: &Call, ty: &Type) -> String {
     let hir = cx.hir;
     let names = cx.digest_names.get_or_insert_with(|| crate::p4info::digest_names(hir));
-    let name = names.get(&std::ptr::from_ref(call)).cloned();
+    let name = names.get(&(std::ptr::from_ref(call), ty.clone())).cloned();
     name.unwrap_or_else(|| automatic_name(cx))
 }
 

@@ -9,20 +9,21 @@ use super::number::Numbered;
 use super::types;
 use super::usage;
 use super::value::{self, Value};
-use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS, TOO_LARGE};
+use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS, MAX_OPERATIONS, TOO_LARGE};
 use crate::names;
 use forebay_check::annotations;
 use forebay_check::hir::{
     Action, ActionId, Call, Callee, Composite, ControlId, Expr, ExprKind, FunctionId, KeySet, Local, ParserBody,
     ParserId, Program, StateTarget, Statement, Table, TableAction, TableId, Transition, Type, ValueSet,
 };
+use forebay_check::types::Substitution;
 use forebay_p4info::ids::SymbolKind;
 use forebay_syntax::ast::CompositeKind;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::source::Span;
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Everything that the control plane sees, by name.
@@ -37,13 +38,16 @@ pub struct Catalog<'a> {
     pub externs: BTreeMap<ObjectId, ExternKind>,
     /// Digests that extern functions send.
     pub digests: BTreeMap<String, Digest>,
-    /// The names of those whose data has no named type, by the call.
-    pub digest_names: BTreeMap<*const Call, String>,
+    /// The names of those whose data has no named type.
+    pub digest_names: DigestNames,
     /// Value sets that parsers select on.
     pub value_sets: BTreeMap<String, UsedValueSet<'a>>,
     /// Header types with `@controller_header`.
     pub packet_headers: Vec<&'a Composite>,
 }
+
+/// Names of digests, by the call and the type of its data, which differs where the call is in something generic.
+pub type DigestNames = HashMap<(*const Call, Type), String>;
 
 /// A table of one instance of a control.
 pub struct UsedTable<'a> {
@@ -174,7 +178,7 @@ pub fn collect<'a>(
         actions: BTreeMap::new(),
         externs: BTreeMap::new(),
         digests: BTreeMap::new(),
-        digest_names: BTreeMap::new(),
+        digest_names: DigestNames::new(),
         value_sets: BTreeMap::new(),
         packet_headers: program.composites.iter().filter(is_packet_header).collect(),
     };
@@ -184,6 +188,7 @@ pub fn collect<'a>(
         catalog,
         visited: BTreeSet::new(),
         unnamed: Vec::new(),
+        size_of_types: 0,
     };
     for id in &program.top_instances {
         let Some(object) = collector.catalog.instances.top(*id) else {
@@ -210,7 +215,7 @@ fn name_digests(catalog: &mut Catalog, mut unnamed: Vec<Unnamed>) {
     unnamed.sort_by_key(|digest| (digest.block, digest.span));
     for Unnamed { call, ty, .. } in unnamed {
         let name = format!("digest_{}", catalog.digest_names.len());
-        if let Entry::Vacant(unknown) = catalog.digest_names.entry(std::ptr::from_ref(call)) {
+        if let Entry::Vacant(unknown) = catalog.digest_names.entry((std::ptr::from_ref(call), ty.clone())) {
             unknown.insert(name.clone());
             catalog.digests.entry(name.clone()).or_insert(Digest { name, ty });
         }
@@ -223,6 +228,8 @@ struct Collector<'a> {
     catalog: Catalog<'a>,
     visited: BTreeSet<ObjectId>,
     unnamed: Vec<Unnamed<'a>>,
+    /// The size of the type arguments of all calls of functions, at most.
+    size_of_types: usize,
 }
 
 /// A call that sends a digest whose data has no named type.
@@ -241,7 +248,8 @@ struct Effects<'a> {
     block: usize,
     tables: Vec<TableId>,
     applied: Vec<ObjectId>,
-    functions: BTreeSet<FunctionId>,
+    /// Functions with their type arguments.
+    functions: HashSet<(FunctionId, Vec<Type>)>,
     actions: BTreeSet<ActionId>,
     /// Actions that are called from the apply block itself.
     called: BTreeSet<ActionId>,
@@ -249,8 +257,38 @@ struct Effects<'a> {
     pending: Vec<Body<'a>>,
 }
 
-/// A body, and whether it is an apply block. An action that is called from another one is part of that action.
-type Body<'a> = (&'a [Statement], bool);
+/// A body.
+struct Body<'a> {
+    statements: &'a [Statement],
+    /// Whether it is an apply block. An action that is called from another one is part of that action.
+    is_apply: bool,
+    /// The types in a function.
+    types: Option<Rc<FunctionTypes>>,
+}
+
+impl<'a> Body<'a> {
+    /// A body in a control or parser.
+    fn new(statements: &'a [Statement], is_apply: bool) -> Body<'a> {
+        Body {
+            statements,
+            is_apply,
+            types: None,
+        }
+    }
+}
+
+/// The meanings of a function's type parameters.
+struct FunctionTypes {
+    types: Substitution,
+    /// The size of the largest of them, at most.
+    largest: usize,
+}
+
+/// The number of types of which a type is made, with itself.
+fn size_of_type(ty: &Type) -> usize {
+    let parts = ty.parts().into_iter().map(size_of_type);
+    parts.fold(1, usize::saturating_add)
+}
 
 impl<'a> Collector<'a> {
     fn instance(&mut self, id: ObjectId) {
@@ -293,7 +331,7 @@ impl<'a> Collector<'a> {
         };
         let mut effects = Effects {
             block: self.visited.len(),
-            pending: vec![(&body.apply.statements, true)],
+            pending: vec![Body::new(&body.apply.statements, true)],
             ..Effects::default()
         };
         for local in &body.locals {
@@ -327,7 +365,7 @@ impl<'a> Collector<'a> {
         let mut selected = BTreeSet::new();
         for state in reachable_states(body) {
             let state = &body.states[state];
-            effects.pending.push((&state.statements, false));
+            effects.pending.push(Body::new(&state.statements, false));
             if let Transition::Select { cases, .. } = &state.transition {
                 selected.extend(
                     cases
@@ -365,17 +403,29 @@ impl<'a> Collector<'a> {
             Value::Bool(truth) => Some(truth),
             _ => None,
         };
-        while let Some((statements, is_apply)) = effects.pending.pop() {
-            usage::calls(statements, &known, &mut |call, span| {
-                if let (true, Callee::Action(id)) = (is_apply, &call.callee) {
+        while let Some(body) = effects.pending.pop() {
+            usage::calls(body.statements, &known, &mut |call, span| {
+                if let (true, Callee::Action(id)) = (body.is_apply, &call.callee) {
                     effects.called.insert(*id);
                 }
-                self.call(call, span, scope, effects);
+                self.call_with(call, span, scope, body.types.as_deref(), effects);
             });
         }
     }
 
     fn call(&mut self, call: &'a Call, span: Span, scope: &Scope, effects: &mut Effects<'a>) {
+        self.call_with(call, span, scope, None, effects);
+    }
+
+    /// A call, with the types of the function that it is in.
+    fn call_with(
+        &mut self,
+        call: &'a Call,
+        span: Span,
+        scope: &Scope,
+        types: Option<&FunctionTypes>,
+        effects: &mut Effects<'a>,
+    ) {
         match &call.callee {
             Callee::TableApply(table) => match table.kind {
                 ExprKind::Table(id) if !effects.tables.contains(&id) => effects.tables.push(id),
@@ -389,11 +439,12 @@ impl<'a> Collector<'a> {
             Callee::Action(id) => self.enter_action(*id, effects),
             Callee::Function(id) => {
                 let function = &self.program.functions[id.index()];
+                let largest = types.map_or(1, |types| types.largest);
+                let types = types.map_or(&scope.types, |types| &types.types);
                 match &function.body {
-                    Some(body) if effects.functions.insert(*id) => effects.pending.push((&body.statements, false)),
-                    Some(_) => {}
+                    Some(body) => self.enter_function(*id, &body.statements, call, (types, largest), effects),
                     None if self.architecture.digest == Some(function.name.as_str()) => {
-                        self.digest(call, span, scope, effects.block)
+                        self.digest(call, span, types, effects.block)
                     }
                     None => {}
                 }
@@ -402,17 +453,43 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Enters a function, given the types around its call and the size of the largest of them. Types that double from
+    /// call to call end it: no program with values of such types can be lowered.
+    fn enter_function(
+        &mut self,
+        id: FunctionId,
+        statements: &'a [Statement],
+        call: &Call,
+        (types, largest): (&Substitution, usize),
+        effects: &mut Effects<'a>,
+    ) {
+        let sizes = call.type_args.iter().map(|ty| size_of_type(ty).saturating_mul(largest));
+        self.size_of_types = sizes.clone().fold(self.size_of_types, usize::saturating_add);
+        if self.size_of_types > MAX_OPERATIONS {
+            return;
+        }
+        let largest = sizes.max().unwrap_or(1);
+        let args: Vec<Type> = call.type_args.iter().map(|ty| types.apply(ty)).collect();
+        let types = Substitution::new(&self.program.functions[id.index()].type_params, &args);
+        if effects.functions.insert((id, args)) {
+            effects.pending.push(Body {
+                statements,
+                is_apply: false,
+                types: Some(Rc::new(FunctionTypes { types, largest })),
+            });
+        }
+    }
+
     fn enter_action(&mut self, id: ActionId, effects: &mut Effects<'a>) {
         if effects.actions.insert(id) {
-            effects
-                .pending
-                .push((&self.program.actions[id.index()].body.statements, false));
+            let statements = &self.program.actions[id.index()].body.statements;
+            effects.pending.push(Body::new(statements, false));
         }
     }
 
     /// Adds a digest, which is named after the type of its messages; one with an unnamed type gets a number later.
-    fn digest(&mut self, call: &'a Call, span: Span, scope: &Scope, block: usize) {
-        let Some(ty) = call.type_args.first().map(|ty| scope.types.apply(ty)) else {
+    fn digest(&mut self, call: &'a Call, span: Span, types: &Substitution, block: usize) {
+        let Some(ty) = call.type_args.first().map(|ty| types.apply(ty)) else {
             return;
         };
         match types::named(self.program, &ty) {

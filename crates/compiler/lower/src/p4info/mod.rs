@@ -44,8 +44,8 @@ use forebay_p4info::ids::Symbols;
 use forebay_p4info::model::{P4Info, P4TypeInfo};
 use forebay_syntax::diagnostic::Diagnostics;
 use forebay_syntax::source::SourceMap;
-use std::collections::BTreeMap;
 
+pub(crate) use catalog::DigestNames;
 pub(crate) use types::named as type_name;
 
 /// The P4Info of a program without errors. It must not be used if the diagnostics contain an error, for example an
@@ -89,8 +89,8 @@ pub fn build(program: &hir::Program, sources: &SourceMap) -> (P4Info, Diagnostic
     (info, cx.diagnostics)
 }
 
-/// The names of digests whose data has no named type, by the call that sends them.
-pub(crate) fn digest_names(program: &hir::Program) -> BTreeMap<*const hir::Call, String> {
+/// The names of digests whose data has no named type.
+pub(crate) fn digest_names(program: &hir::Program) -> DigestNames {
     catalog::collect(program, Architecture::of(program), &mut Diagnostics::new()).digest_names
 }
 

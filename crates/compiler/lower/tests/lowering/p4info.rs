@@ -136,6 +136,27 @@ fn digests_have_the_names_that_the_program_sends_them_with() {
 }
 
 #[test]
+fn digests_that_generic_functions_send_are_described_with_the_types_of_each_call() {
+    let parts = Parts {
+        top: "struct told_t { bit<8> x; } struct of_t<T> { T one; }
+         void tell<T>(in T data) { digest(1, data); }
+         void wrap<T>(in T one) { of_t<T> data = { one }; tell(data); }",
+        ingress: "apply { tell<told_t>({ m.x }); wrap(m.kept); tell(m.x); tell(m.kept); }",
+        ..Parts::default()
+    };
+    let info = support::p4info(&parts);
+    let names = info.digests.iter().map(|digest| digest.preamble.name.as_str());
+    let expected = ["digest_0", "digest_1", "of_t_bit16", "told_t"];
+    assert_eq!(names.collect::<Vec<_>>(), expected);
+    let described = info.type_info.expect("there are structs").structs;
+    assert!(described["of_t_bit16"].members[0].type_spec.is_some());
+    let program = support::lower(&parts);
+    let mut sent: Vec<_> = program.digests.iter().map(|digest| digest.name.as_str()).collect();
+    sent.sort();
+    assert_eq!(sent, expected);
+}
+
+#[test]
 fn digests_of_initial_values_and_arguments_in_lists_of_actions_are_described() {
     let top = "struct told_t { bit<8> x; } bit<8> tell(in bit<8> x) { digest<told_t>(1, { x }); return x; }";
     for ingress in [
