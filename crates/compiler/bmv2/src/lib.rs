@@ -39,7 +39,11 @@ pub use p4info::derive as derive_p4info;
 use cursor::Cursor;
 use forebay_ir::Program;
 use model::Json;
+use serde_json::{Deserializer, Value};
 use std::path::{Path, PathBuf};
+
+/// How deep objects and lists may nest. Reading and translating them takes stack for each.
+const MAX_NESTING: usize = 500;
 
 /// Whether a text is JSON rather than P4 source or the text form of the IR.
 pub fn is_json(text: &str) -> bool {
@@ -60,7 +64,45 @@ pub fn p4info_paths(program: &Path) -> Vec<PathBuf> {
 /// When the text is no JSON of this format, or the program cannot be executed; the message says where and what would be
 /// right.
 pub fn read(text: &str, known: &Known) -> Result<Program, Error> {
-    let value = serde_json::from_str(text).map_err(|error| Error::new(format!("this is no JSON: {error}")))?;
+    let value = parse(text)?;
     let json = Json::read(&Cursor::root(&value))?;
     translate::translate(&json, known)
+}
+
+fn parse(text: &str) -> Result<Value, Error> {
+    if nesting(text) > MAX_NESTING {
+        let message = format!("objects and lists are nested more than {MAX_NESTING} deep, which is not supported");
+        return Err(Error::new(message));
+    }
+    let mut reader = Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    let mut values = reader.into_iter::<Value>();
+    let first = values
+        .next()
+        .ok_or_else(|| Error::new("this is no JSON: it is empty"))?;
+    let value = first.map_err(|error| Error::new(format!("this is no JSON: {error}")))?;
+    match values.next() {
+        None => Ok(value),
+        Some(_) => Err(Error::new("this is no JSON: more follows behind its end")),
+    }
+}
+
+/// How deep objects and lists nest in a text, up to its first mistake at least.
+fn nesting(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    let (mut in_string, mut is_escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }

@@ -212,3 +212,32 @@ fn errors_of_the_core_library_that_are_not_listed_come_last() {
     assert_eq!(program.errors[..2], ["NoError", "unnamed_1"]);
     assert_eq!(program.errors[6..], ["Mine", "PacketTooShort", "ParserInvalidArgument"]);
 }
+
+/// An operator takes two levels.
+#[test]
+fn long_chains_of_operators_are_read() {
+    let program = |operators: usize| {
+        let value = r#"{"type": "runtime_data", "value": 0}"#;
+        assert!(PROGRAM.contains(value));
+        let link = |left: String, number: usize| {
+            let right = format!(r#"{{"type": "hexstr", "value": "{number:#x}"}}"#);
+            format!(r#"{{"type": "expression", "value": {{"op": "^", "left": {left}, "right": {right}}}}}"#)
+        };
+        let chain = (1..=operators).fold(value.to_owned(), link);
+        read(&PROGRAM.replacen(value, &chain, 1), &Known::default())
+    };
+    for operators in [1, 60, 200] {
+        program(operators).unwrap_or_else(|error| panic!("{operators}: {error}"));
+    }
+    let error = program(300).expect_err("too many").to_string();
+    assert_eq!(
+        error,
+        "objects and lists are nested more than 500 deep, which is not supported"
+    );
+}
+
+#[test]
+fn nothing_follows_a_program() {
+    let error = read(&format!("{PROGRAM} {{}}"), &Known::default()).expect_err("two objects");
+    assert_eq!(error.to_string(), "this is no JSON: more follows behind its end");
+}

@@ -16,6 +16,9 @@ pub struct Number {
     pub shape: Shape,
 }
 
+/// Deeper expressions are split with temporaries.
+const MAX_DEPTH: usize = 48;
+
 impl Translator<'_> {
     /// The lowest `width` bits of a number.
     pub(super) fn low(&mut self, operand: &Operand, width: u32) -> Result<Expr> {
@@ -51,8 +54,22 @@ impl Translator<'_> {
         value.ok_or_else(|| Error::new(format!("a constant is needed here, not {}", describe(operand))))
     }
 
+    /// The expression, or a temporary with its value if it is deep.
+    fn split(&mut self, expr: Expr) -> Expr {
+        if build::is_deeper(&expr, MAX_DEPTH) {
+            self.save(expr)
+        } else {
+            expr
+        }
+    }
+
     /// The lowest bits of a number, not more than its shape has.
     fn low_bits(&mut self, operand: &Operand, width: u32) -> Result<Expr> {
+        let expr = self.whole_low_bits(operand, width)?;
+        Ok(self.split(expr))
+    }
+
+    fn whole_low_bits(&mut self, operand: &Operand, width: u32) -> Result<Expr> {
         match operand {
             Operand::Number(number) => Ok(Expr::Const(Bits::from_bigint(width, number))),
             Operand::Parameter(index) => self.action_data(*index, width),
@@ -295,6 +312,11 @@ impl Translator<'_> {
 
     /// A condition, of one bit. A number where a condition is needed holds when it is not zero.
     pub(super) fn truth(&mut self, operand: &Operand) -> Result<Expr> {
+        let expr = self.whole_truth(operand)?;
+        Ok(self.split(expr))
+    }
+
+    fn whole_truth(&mut self, operand: &Operand) -> Result<Expr> {
         match operand {
             Operand::Bool(value) => Ok(build::boolean(*value)),
             Operand::Unary(op, inner) if is_truth(operand) => self.truth_of_unary(*op, inner),
