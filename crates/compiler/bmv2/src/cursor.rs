@@ -90,9 +90,10 @@ impl<'a> Cursor<'a> {
     /// The elements of an array of exactly `count`.
     pub fn tuple(&self, count: usize) -> Result<Vec<Cursor<'a>>> {
         let items = self.items()?;
-        match items.len() == count {
-            true => Ok(items),
-            false => Err(self.error(format!("here are {} elements, expected {count}", items.len()))),
+        if items.len() == count {
+            Ok(items)
+        } else {
+            Err(self.error(format!("here are {} elements, expected {count}", items.len())))
         }
     }
 

@@ -137,9 +137,10 @@ fn table(program: &Program, symbols: &Symbols, table: &ir::Table) -> Table {
         implementation_id: implementation.unwrap_or(0),
         direct_resource_ids: counter.into_iter().chain(meter).collect(),
         size: table.size as i64,
-        idle_timeout_behavior: match table.supports_timeout {
-            true => IdleTimeoutBehavior::NotifyControl,
-            false => IdleTimeoutBehavior::NoTimeout,
+        idle_timeout_behavior: if table.supports_timeout {
+            IdleTimeoutBehavior::NotifyControl
+        } else {
+            IdleTimeoutBehavior::NoTimeout
         },
         is_const_table: table.entries_are_const,
         has_initial_entries: !table.entries.is_empty(),

@@ -273,9 +273,10 @@ impl Checker {
             .collect();
         let is_in_order = written.is_sorted() || elements.iter().all(|element| self.is_constant(element));
         Expr {
-            kind: match is_in_order {
-                true => ExprKind::Aggregate(elements),
-                false => ExprKind::Reordered(elements, written),
+            kind: if is_in_order {
+                ExprKind::Aggregate(elements)
+            } else {
+                ExprKind::Reordered(elements, written)
             },
             ty: wanted.clone(),
             span,

@@ -348,9 +348,10 @@ fn is_condition(expression: &Expression) -> bool {
 }
 
 fn positive(is_positive: bool, condition: Condition) -> Condition {
-    match is_positive {
-        true => condition,
-        false => Condition::Not(Box::new(condition)),
+    if is_positive {
+        condition
+    } else {
+        Condition::Not(Box::new(condition))
     }
 }
 

@@ -103,9 +103,10 @@ impl fmt::Display for Violation {
             .iter()
             .map(|(name, value)| format!("`{name}` is {value}"))
             .collect();
-        match seen.is_empty() {
-            true => Ok(()),
-            false => write!(formatter, ": {}", seen.join(", ")),
+        if seen.is_empty() {
+            Ok(())
+        } else {
+            write!(formatter, ": {}", seen.join(", "))
         }
     }
 }

@@ -124,9 +124,10 @@ impl Mistake {
 impl fmt::Display for Mistake {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)?;
-        match self.options.is_empty() {
-            true => Ok(()),
-            false => write!(formatter, "; there is {}", self.options.join(", ")),
+        if self.options.is_empty() {
+            Ok(())
+        } else {
+            write!(formatter, "; there is {}", self.options.join(", "))
         }
     }
 }

@@ -105,9 +105,10 @@ impl Parser {
 
     fn expect(&mut self, sign: &str) -> Result<Range<usize>, Mistake> {
         let place = self.place();
-        match self.take(sign) {
-            true => Ok(place),
-            false => Err(self.unexpected(&format!("expected `{sign}` before {}", self.peek().show()))),
+        if self.take(sign) {
+            Ok(place)
+        } else {
+            Err(self.unexpected(&format!("expected `{sign}` before {}", self.peek().show())))
         }
     }
 

@@ -103,9 +103,10 @@ pub fn without_width(cx: &mut Context, op: BinaryOp, left: Value, right: Value, 
         return right;
     }
     let left = build::resize(left, left_width, width, true);
-    let number = match is_shift {
-        true => number,
-        false => build::resize(number, right_width, width, true),
+    let number = if is_shift {
+        number
+    } else {
+        build::resize(number, right_width, width, true)
     };
     Value::Scalar(scalars(op, left, number, true))
 }
@@ -140,9 +141,10 @@ pub fn with_width(cx: &Context, operand: &hir::Expr, to: &hir::Type) -> Option<h
         return None;
     }
     let to = types::scalar(cx, to)?;
-    let ty = match to.signed {
-        true => hir::Type::Signed(to.width),
-        false => hir::Type::Bit(to.width),
+    let ty = if to.signed {
+        hir::Type::Signed(to.width)
+    } else {
+        hir::Type::Bit(to.width)
     };
     let start = links
         .iter()

@@ -192,9 +192,10 @@ fn declare_keys(cx: &mut Context, table: &hir::Table, keys: &[Key]) -> Vec<ir::T
     for (key, value) in table.keys.iter().zip(keys) {
         let name = names::key_name(cx.hir, cx.sources, key);
         let width = value.value.width(&cx.program);
-        let expr = match value.is_computed {
-            true => Expr::Slot(storage::temporary(cx, width)),
-            false => value.value.clone(),
+        let expr = if value.is_computed {
+            Expr::Slot(storage::temporary(cx, width))
+        } else {
+            value.value.clone()
         };
         let match_kind = match_kind(cx, &key.match_kind, key.span);
         declared.push(ir::TableKey {
@@ -511,9 +512,10 @@ fn wrong_object(cx: &mut Context, property: &hir::TableProperty, kind: Property)
         Property::Implementation => "action profile or selector",
         Property::IdleTimeout => "time-out",
     };
-    let message = match is_list {
-        true => format!("the property `{}` takes one {object}, not a list", property.name),
-        false => format!("the property `{}` takes one {object}", property.name),
+    let message = if is_list {
+        format!("the property `{}` takes one {object}, not a list", property.name)
+    } else {
+        format!("the property `{}` takes one {object}", property.name)
     };
     let mut diagnostic = Diagnostic::error(codes::INVALID_PROPERTY, property.span, message);
     if is_list && matches!(kind, Property::Counter | Property::Meter) {

@@ -25,9 +25,10 @@ impl Report {
         );
         for stage in 0..count {
             let x = MARGIN + stage * STAGE_WIDTH;
-            let fill = match stage < self.description.stages {
-                true => "#f4f4f4",
-                false => "#fbe3e3",
+            let fill = if stage < self.description.stages {
+                "#f4f4f4"
+            } else {
+                "#fbe3e3"
             };
             let body = height - MARGIN - MARGIN / 2;
             let _ = writeln!(
@@ -92,9 +93,10 @@ fn draw(svg: &mut String, unit: &Placed, y: usize, color: &str) {
 /// The end of a name: the part that tells it from others.
 fn shortened(name: &str, max: usize) -> String {
     let count = name.chars().count();
-    match count > max {
-        true => format!("…{}", name.chars().skip(count - max + 1).collect::<String>()),
-        false => name.to_string(),
+    if count > max {
+        format!("…{}", name.chars().skip(count - max + 1).collect::<String>())
+    } else {
+        name.to_string()
     }
 }
 

@@ -50,9 +50,10 @@ pub(crate) fn place(
         }
     }
     let missing: Vec<usize> = (0..units.len()).filter(|unit| spans[*unit].is_none()).collect();
-    match missing.is_empty() {
-        true => Ok(spans.into_iter().flatten().collect()),
-        false => Err(missing),
+    if missing.is_empty() {
+        Ok(spans.into_iter().flatten().collect())
+    } else {
+        Err(missing)
     }
 }
 
@@ -159,9 +160,10 @@ pub(crate) fn tails(units: &[Unit], dependencies: &[Dependency]) -> Vec<usize> {
     for _ in 0..units.len() {
         let mut changed = false;
         for dependency in dependencies {
-            let step = match dependency.kind.is_strict() {
-                true => units[dependency.before].stages,
-                false => 0,
+            let step = if dependency.kind.is_strict() {
+                units[dependency.before].stages
+            } else {
+                0
             };
             let through = step + tails[dependency.behind];
             if through > tails[dependency.before] {

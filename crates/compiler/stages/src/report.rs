@@ -272,15 +272,16 @@ fn longest_way(control: &Control) -> Option<(usize, Way<'_>)> {
 
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.fits {
-            true => writeln!(
+        if self.fits {
+            writeln!(
                 formatter,
                 "{}: it fits, {} of {} stages",
                 self.machine,
                 self.stages.len(),
                 self.description.stages
-            )?,
-            false => writeln!(formatter, "{}: it does not fit", self.machine)?,
+            )?
+        } else {
+            writeln!(formatter, "{}: it does not fit", self.machine)?
         }
         for problem in &self.problems {
             writeln!(formatter, "  {problem}")?;
@@ -320,9 +321,10 @@ impl Report {
         placed.sort_by_key(|unit| (unit.first_stage, unit.control != "ingress"));
         writeln!(formatter, "\nstages  control  what")?;
         for unit in placed {
-            let span = match unit.first_stage == unit.last_stage {
-                true => unit.first_stage.to_string(),
-                false => format!("{}-{}", unit.first_stage, unit.last_stage),
+            let span = if unit.first_stage == unit.last_stage {
+                unit.first_stage.to_string()
+            } else {
+                format!("{}-{}", unit.first_stage, unit.last_stage)
             };
             writeln!(formatter, "{span:>6}  {:<7}  {}", unit.control, unit.name)?;
         }

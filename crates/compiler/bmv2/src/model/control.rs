@@ -348,9 +348,10 @@ impl Table {
                 .optional("default_entry")
                 .map(|entry| DefaultEntry::read(&entry))
                 .transpose()?,
-            entries: match cursor.has("entries") {
-                true => Some(cursor.list("entries", Entry::read)?),
-                false => None,
+            entries: if cursor.has("entries") {
+                Some(cursor.list("entries", Entry::read)?)
+            } else {
+                None
             },
             size: size(cursor)?,
             profile: profile.map(|name| name.text()).transpose()?,

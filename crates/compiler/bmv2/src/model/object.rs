@@ -137,9 +137,10 @@ pub struct Array {
 impl Array {
     pub(super) fn read(cursor: &Cursor) -> Result<Array> {
         let is_direct = cursor.optional("is_direct").map_or(Ok(false), |flag| flag.flag())?;
-        let size = match is_direct {
-            true => None,
-            false => Some(cursor.field("size")?.number()?),
+        let size = if is_direct {
+            None
+        } else {
+            Some(cursor.field("size")?.number()?)
         };
         Ok(Array {
             at: cursor.path().to_owned(),

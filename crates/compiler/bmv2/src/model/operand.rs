@@ -166,10 +166,13 @@ impl Operand {
                 let pair = value.tuple(2)?;
                 Operand::Register(pair[0].text()?, Box::new(Operand::read(&pair[1])?))
             }
-            "expression" => match value.has("op") {
-                true => expression(&value)?,
-                false => Operand::read(&value)?,
-            },
+            "expression" => {
+                if value.has("op") {
+                    expression(&value)?
+                } else {
+                    Operand::read(&value)?
+                }
+            }
             // p4c writes an empty object for the parameters of a `log_msg` without any.
             "parameters_vector" if value.is_empty_object() => Operand::Vector(Vec::new()),
             "parameters_vector" | "field_list" => {
@@ -221,9 +224,10 @@ impl Named {
 /// A pair of a header and a field. The header is an expression where the index into its stack is not constant.
 fn field(cursor: &Cursor) -> Result<Operand> {
     let pair = cursor.tuple(2)?;
-    let header = match pair[0].is_object() {
-        true => expression(&pair[0])?,
-        false => Operand::Named(Named::Header, pair[0].text()?),
+    let header = if pair[0].is_object() {
+        expression(&pair[0])?
+    } else {
+        Operand::Named(Named::Header, pair[0].text()?)
     };
     Ok(Operand::Field(Box::new(header), pair[1].text()?))
 }

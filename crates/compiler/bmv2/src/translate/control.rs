@@ -61,9 +61,10 @@ impl Translator<'_> {
         forebay_budget::check();
         self.body.start(nodes.block(Some(&table.name))?);
         self.locate(&table.source);
-        match self.is_hidden(table) {
-            true => self.run_hidden(table, nodes),
-            false => self.apply(table, nodes),
+        if self.is_hidden(table) {
+            self.run_hidden(table, nodes)
+        } else {
+            self.apply(table, nodes)
         }
     }
 

@@ -148,14 +148,16 @@ impl Translator<'_> {
         let FlatStack { elements, next } = self.flat_stack(stack)?;
         let size = elements.len();
         let count = (count as usize).min(size);
-        let order: Vec<usize> = match is_push {
-            true => (0..size).rev().collect(),
-            false => (0..size).collect(),
+        let order: Vec<usize> = if is_push {
+            (0..size).rev().collect()
+        } else {
+            (0..size).collect()
         };
         for index in order {
-            let from = match is_push {
-                true => index.checked_sub(count),
-                false => Some(index + count).filter(|from| *from < size),
+            let from = if is_push {
+                index.checked_sub(count)
+            } else {
+                Some(index + count).filter(|from| *from < size)
             };
             for (member, target) in elements[index].iter().enumerate() {
                 match from {
@@ -176,13 +178,12 @@ impl Translator<'_> {
 
     fn move_next(&mut self, next: SlotId, size: usize, count: usize, is_push: bool) {
         let constant = |value: usize| build::constant(32, value as u128);
-        let moved = match is_push {
-            true => {
-                let grown = build::binary(BinaryOp::SatAddUnsigned, Expr::Slot(next), constant(count));
-                let too_large = build::binary(BinaryOp::Lt, constant(size), grown.clone());
-                build::mux(too_large, constant(size), grown)
-            }
-            false => build::binary(BinaryOp::SatSubUnsigned, Expr::Slot(next), constant(count)),
+        let moved = if is_push {
+            let grown = build::binary(BinaryOp::SatAddUnsigned, Expr::Slot(next), constant(count));
+            let too_large = build::binary(BinaryOp::Lt, constant(size), grown.clone());
+            build::mux(too_large, constant(size), grown)
+        } else {
+            build::binary(BinaryOp::SatSubUnsigned, Expr::Slot(next), constant(count))
         };
         self.body.assign(next, moved);
     }

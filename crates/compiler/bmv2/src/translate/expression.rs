@@ -225,9 +225,10 @@ impl Translator<'_> {
         }
         let number = self.exact(left)?.expr;
         let places = self.places(right)?;
-        let op = match shape.signed {
-            true => ir::BinaryOp::ShrSigned,
-            false => ir::BinaryOp::Shr,
+        let op = if shape.signed {
+            ir::BinaryOp::ShrSigned
+        } else {
+            ir::BinaryOp::Shr
         };
         Ok(truncated(build::binary(op, number, places), shape.bits, width))
     }
@@ -235,17 +236,19 @@ impl Translator<'_> {
     /// By how many places to shift.
     fn places(&mut self, operand: &Operand) -> Result<Expr> {
         let places = self.exact(operand)?;
-        match places.shape.signed {
-            true => Err(Error::new("a shift by a number that can be negative is not supported")),
-            false => Ok(places.expr),
+        if places.shape.signed {
+            Err(Error::new("a shift by a number that can be negative is not supported"))
+        } else {
+            Ok(places.expr)
         }
     }
 
     fn divide(&mut self, op: ir::BinaryOp, left: &Operand, right: &Operand, width: u32) -> Result<Expr> {
         let (left, right, shape) = self.common(left, right)?;
-        match shape.signed {
-            true => Err(Error::new("dividing numbers that can be negative is not supported")),
-            false => Ok(truncated(build::binary(op, left, right), shape.bits, width)),
+        if shape.signed {
+            Err(Error::new("dividing numbers that can be negative is not supported"))
+        } else {
+            Ok(truncated(build::binary(op, left, right), shape.bits, width))
         }
     }
 
@@ -281,9 +284,10 @@ impl Translator<'_> {
                 bits.zext(wide.bits)
             })
         });
-        let less = match wide.signed {
-            true => ir::BinaryOp::LtSigned,
-            false => ir::BinaryOp::Lt,
+        let less = if wide.signed {
+            ir::BinaryOp::LtSigned
+        } else {
+            ir::BinaryOp::Lt
         };
         let below = build::binary(less, value.clone(), low.clone());
         let above = build::binary(less, high.clone(), value.clone());
@@ -409,11 +413,10 @@ fn truncated(expr: Expr, from: u32, to: u32) -> Expr {
 
 /// The least and the greatest number.
 fn bounds(shape: Shape) -> (Bits, Bits) {
-    match shape.signed {
-        false => (Bits::zero(shape.bits), Bits::ones(shape.bits)),
-        true => {
-            let greatest = Bits::ones(shape.bits).shr(1);
-            (greatest.not(), greatest)
-        }
+    if shape.signed {
+        let greatest = Bits::ones(shape.bits).shr(1);
+        (greatest.not(), greatest)
+    } else {
+        (Bits::zero(shape.bits), Bits::ones(shape.bits))
     }
 }

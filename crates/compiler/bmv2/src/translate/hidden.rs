@@ -19,9 +19,10 @@ impl Translator<'_> {
         let has_objects = table.profile.is_some() || table.with_counters || table.direct_meter.is_some();
         // A select has no prefixes, of which the longest wins.
         let has_prefixes = table.key.iter().any(|key| key.match_kind == MatchSpec::Lpm);
-        let is_unknown = match self.known.is_given {
-            false => is_made_by_p4c(&table.name),
-            true => !self.known.tables.contains_key(&table.name),
+        let is_unknown = if self.known.is_given {
+            !self.known.tables.contains_key(&table.name)
+        } else {
+            is_made_by_p4c(&table.name)
         };
         cannot_change && !has_objects && !has_prefixes && is_unknown
     }

@@ -100,9 +100,10 @@ fn error_names(json: &Json) -> Result<(Vec<String>, u32)> {
         .map(|core| (*core).to_owned())
         .collect();
     names.extend(missing);
-    match names[0] == CORE_ERRORS[0] {
-        true => Ok((names, first)),
-        false => Err(Error::new(format!("`{}` is the first error, expected `NoError`", names[0])).or_at("errors")),
+    if names[0] == CORE_ERRORS[0] {
+        Ok((names, first))
+    } else {
+        Err(Error::new(format!("`{}` is the first error, expected `NoError`", names[0])).or_at("errors"))
     }
 }
 

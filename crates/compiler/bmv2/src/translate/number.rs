@@ -55,9 +55,10 @@ impl Shape {
 
     /// Numbers of both shapes.
     pub fn union(self, other: Shape) -> Shape {
-        match self.signed || other.signed {
-            true => Shape::signed(self.with_sign().max(other.with_sign())),
-            false => Shape::unsigned(self.bits.max(other.bits)),
+        if self.signed || other.signed {
+            Shape::signed(self.with_sign().max(other.with_sign()))
+        } else {
+            Shape::unsigned(self.bits.max(other.bits))
         }
     }
 
@@ -76,9 +77,10 @@ impl Shape {
     }
 
     fn product(self, other: Shape) -> Shape {
-        match self.signed || other.signed {
-            true => Shape::signed(self.with_sign() + other.with_sign()),
-            false => Shape::unsigned(self.bits + other.bits),
+        if self.signed || other.signed {
+            Shape::signed(self.with_sign() + other.with_sign())
+        } else {
+            Shape::unsigned(self.bits + other.bits)
         }
     }
 

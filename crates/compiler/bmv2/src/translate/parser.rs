@@ -158,9 +158,10 @@ impl Translator<'_> {
         let has_varbit = fields.iter().any(|field| field.length.is_some());
         if has_varbit != varbit_bits.is_some() {
             let name = &self.storage.instances[choice.what].name;
-            return Err(Error::new(match has_varbit {
-                true => format!("`{name}` has a field of variable length: use `extract_VL`"),
-                false => format!("`{name}` has no field of variable length: use `extract`"),
+            return Err(Error::new(if has_varbit {
+                format!("`{name}` has a field of variable length: use `extract_VL`")
+            } else {
+                format!("`{name}` has no field of variable length: use `extract`")
             }));
         }
         self.body.emit(Op::Extract { header, varbit_bits });

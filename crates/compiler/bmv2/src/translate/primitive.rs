@@ -22,9 +22,10 @@ impl Translator<'_> {
                 self.body.jump(*block);
                 self.body.start(*block);
             }
-            match JUMPS.contains(&primitive.op.as_str()) {
-                true => self.jump(primitive, index, &targets).at(&primitive.at)?,
-                false => self.primitive(primitive).at(&primitive.at)?,
+            if JUMPS.contains(&primitive.op.as_str()) {
+                self.jump(primitive, index, &targets).at(&primitive.at)?
+            } else {
+                self.primitive(primitive).at(&primitive.at)?
             }
         }
         if let Some(end) = targets.get(&primitives.len()) {
@@ -135,9 +136,10 @@ impl Translator<'_> {
         }
         let fields = self.field_slots(target)?;
         let width = fields.first().map_or(1, |field| field.what.width);
-        let value = match is_truth(value) {
-            true => build::resize(self.truth(value)?, 1, width, false),
-            false => self.low(value, width)?,
+        let value = if is_truth(value) {
+            build::resize(self.truth(value)?, 1, width, false)
+        } else {
+            self.low(value, width)?
         };
         let slots: Vec<Choice<SlotId>> = fields.iter().map(|field| field.with(field.what.slot)).collect();
         self.write(&slots, value);
@@ -226,9 +228,12 @@ impl Translator<'_> {
     }
 
     fn log(&mut self, format: &str, values: &[Operand]) -> Result<()> {
-        let args = values.iter().map(|value| match is_truth(value) {
-            true => self.truth(value),
-            false => Ok(self.exact(value)?.expr),
+        let args = values.iter().map(|value| {
+            if is_truth(value) {
+                self.truth(value)
+            } else {
+                Ok(self.exact(value)?.expr)
+            }
         });
         let args = args.collect::<Result<_>>()?;
         let format = format.to_owned();
@@ -239,9 +244,10 @@ impl Translator<'_> {
     fn assertion(&mut self, primitive: &Primitive, condition: &Operand, is_assumption: bool) -> Result<()> {
         let condition = self.truth(condition)?;
         let text = primitive.source.fragment.clone();
-        self.body.emit(match is_assumption {
-            true => Op::Assume { condition, text },
-            false => Op::Assert { condition, text },
+        self.body.emit(if is_assumption {
+            Op::Assume { condition, text }
+        } else {
+            Op::Assert { condition, text }
         });
         Ok(())
     }

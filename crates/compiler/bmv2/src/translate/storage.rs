@@ -191,9 +191,10 @@ impl Translator<'_> {
             let known = options(json.header_types.iter().map(|known| known.name.as_str()));
             Error::new(format!("there is no header type `{}`; {known}", header.header_type))
         })?;
-        let instance = match header.is_metadata {
-            true => self.declare_struct(header, header_type)?,
-            false => self.declare_header(header, header_type)?,
+        let instance = if header.is_metadata {
+            self.declare_struct(header, header_type)?
+        } else {
+            self.declare_header(header, header_type)?
         };
         let index = self.storage.instances.len();
         self.storage.instances.push(instance);
@@ -205,9 +206,10 @@ impl Translator<'_> {
     }
 
     fn declare_struct(&mut self, header: &Header, header_type: &HeaderType) -> Result<Instance> {
-        let kind = match INTRINSIC_INSTANCES.contains(&header.name.as_str()) {
-            true => SlotKind::Intrinsic,
-            false => SlotKind::Metadata,
+        let kind = if INTRINSIC_INSTANCES.contains(&header.name.as_str()) {
+            SlotKind::Intrinsic
+        } else {
+            SlotKind::Metadata
         };
         Ok(Instance {
             name: header.name.clone(),

@@ -77,10 +77,7 @@ pub(crate) struct BoundCall {
 fn written_order(assigned: &[Option<usize>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..assigned.len()).collect();
     order.sort_by_key(|param| assigned[*param].unwrap_or(usize::MAX));
-    match order.is_sorted() {
-        true => Vec::new(),
-        false => order,
-    }
+    if order.is_sorted() { Vec::new() } else { order }
 }
 
 impl BoundCall {

@@ -157,12 +157,13 @@ impl Checker {
         self.no_arguments(member, args);
         let Some(size) = size_in_bits(&self.program, ty) else {
             if !ty.any(&|ty| matches!(ty, Type::Unknown)) {
-                let message = match ty.any(&|ty| matches!(ty, Type::Var(_))) {
-                    true => format!(
+                let message = if ty.any(&|ty| matches!(ty, Type::Var(_))) {
+                    format!(
                         "the size of {} is not known here: it hangs on a type parameter",
                         self.show(ty)
-                    ),
-                    false => format!("values of type {} have no size in bits", self.show(ty)),
+                    )
+                } else {
+                    format!("values of type {} have no size in bits", self.show(ty))
                 };
                 self.error(codes::NOT_CONSTANT, span, message);
             }

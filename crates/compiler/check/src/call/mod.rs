@@ -102,13 +102,14 @@ impl Checker {
         use Entity::{Action, Control, Extern, Functions, Package, Parser};
         let context = &self.context;
         let in_block = context.parser.is_some() || context.control.is_some();
-        match in_block || context.in_action || context.result.is_some() {
-            true => self.unknown_name(name, "function or action", |entity| {
+        if in_block || context.in_action || context.result.is_some() {
+            self.unknown_name(name, "function or action", |entity| {
                 matches!(entity, Functions(_) | Action(_))
-            }),
-            false => self.unknown_name(name, "parser, control, package, extern object or function", |entity| {
+            })
+        } else {
+            self.unknown_name(name, "parser, control, package, extern object or function", |entity| {
                 matches!(entity, Parser(_) | Control(_) | Package(_) | Extern(_) | Functions(_))
-            }),
+            })
         }
     }
 

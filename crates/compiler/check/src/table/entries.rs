@@ -258,9 +258,10 @@ fn literal_text(keyset: &KeySet, width: Option<u32>) -> Option<String> {
         }
         KeySet::Range(low, high) => {
             let (low, high) = (integer(low)?, integer(high)?);
-            Some(match low == high {
-                true => low.to_string(),
-                false => format!("{low} .. {high}"),
+            Some(if low == high {
+                low.to_string()
+            } else {
+                format!("{low} .. {high}")
             })
         }
         KeySet::ValueSet(_) => None,

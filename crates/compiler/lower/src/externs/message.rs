@@ -151,9 +151,10 @@ pub fn log(cx: &mut Context, args: &Args) {
 pub fn assertion(cx: &mut Context, args: &Args, is_assumption: bool) {
     let condition = args.scalar(cx, 0);
     let text = cx.sources.text(args.span(0)).to_string();
-    let op = match is_assumption {
-        true => Op::Assume { condition, text },
-        false => Op::Assert { condition, text },
+    let op = if is_assumption {
+        Op::Assume { condition, text }
+    } else {
+        Op::Assert { condition, text }
     };
     graph::emit(cx, op);
 }

@@ -175,9 +175,10 @@ fn action_profile(
 ) -> ActionProfile {
     let annotations = catalog.instances.get(id).annotations;
     let tables = catalog.tables.values().filter(|used| used.implementation == Some(id));
-    let (max_group_size, selector_size_semantics) = match with_selector {
-        true => (number(annotations, "max_group_size"), size_semantics(annotations)),
-        false => (0, None),
+    let (max_group_size, selector_size_semantics) = if with_selector {
+        (number(annotations, "max_group_size"), size_semantics(annotations))
+    } else {
+        (0, None)
     };
     ActionProfile {
         preamble: preamble(cx, catalog, id, SELECTOR_ANNOTATIONS),

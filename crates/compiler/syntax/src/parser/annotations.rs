@@ -63,9 +63,10 @@ impl ProgramParser<'_> {
             tokens.push(self.annotation_token(token));
         }
         let span = self.since(start);
-        let arguments = match tokens.is_empty() {
-            true => Vec::new(),
-            false => self.known_arguments(&name.name, first, TokenKind::EndOfPragma),
+        let arguments = if tokens.is_empty() {
+            Vec::new()
+        } else {
+            self.known_arguments(&name.name, first, TokenKind::EndOfPragma)
         };
         self.eat(TokenKind::EndOfPragma);
         Ok(Annotation {

@@ -466,10 +466,10 @@ impl Preprocessor<'_> {
         let mut depth = 0;
         while let Some(token) = self.peek_file() {
             if token.kind == TokenKind::EndOfFile {
-                match self.extend_window() {
-                    true => continue,
-                    false => return,
+                if self.extend_window() {
+                    continue;
                 }
+                return;
             }
             self.advance();
             if self.spans_lines(&token) {

@@ -168,9 +168,12 @@ impl<'a> Flow<'a> {
     /// A header becomes invalid, or is not known to be.
     pub(super) fn set_validity(&mut self, place: &Place, invalid: bool) {
         match self.header(place).filter(|_| !place.is_inside) {
-            Some(number) => self.change(|state| match invalid {
-                true => state.invalid.insert(number),
-                false => state.invalid.remove(number),
+            Some(number) => self.change(|state| {
+                if invalid {
+                    state.invalid.insert(number)
+                } else {
+                    state.invalid.remove(number)
+                }
             }),
             None if invalid => {}
             // Any element, or any member of a union.

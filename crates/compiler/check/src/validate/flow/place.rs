@@ -161,9 +161,12 @@ impl Flow<'_> {
     /// A variable begins to exist without a value: values are unset, headers invalid.
     pub(super) fn unset(&mut self, var: VarId) {
         for part in self.parts(var, &[]) {
-            self.change(|state| match part.is_header {
-                true => state.invalid.insert(part.number),
-                false => state.unset.insert(part.number),
+            self.change(|state| {
+                if part.is_header {
+                    state.invalid.insert(part.number)
+                } else {
+                    state.unset.insert(part.number)
+                }
             });
         }
     }
@@ -171,9 +174,12 @@ impl Flow<'_> {
     /// What is below a path has values, and headers of which nothing is known.
     pub(super) fn set(&mut self, var: VarId, path: &[usize]) {
         for part in self.parts(var, path) {
-            self.change(|state| match part.is_header {
-                true => state.invalid.remove(part.number),
-                false => state.unset.remove(part.number),
+            self.change(|state| {
+                if part.is_header {
+                    state.invalid.remove(part.number)
+                } else {
+                    state.unset.remove(part.number)
+                }
             });
         }
     }
