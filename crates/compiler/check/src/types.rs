@@ -43,11 +43,24 @@ impl Substitution {
         self.apply_bounded(ty, FOLLOW_LIMIT)
     }
 
+    /// The [size](Type::tree_size) of what [`Substitution::apply`] makes of a type, if no parameter is bound to a type
+    /// with parameters.
+    pub fn tree_size(&self, ty: &Type) -> usize {
+        match ty {
+            Type::Var(var) => self.map.get(var).map_or(1, Type::tree_size),
+            _ => ty
+                .parts()
+                .into_iter()
+                .fold(1, |sum: usize, part| sum.saturating_add(self.tree_size(part))),
+        }
+    }
+
     fn apply_bounded(&self, ty: &Type, limit: u32) -> Type {
         let list = |types: &Rc<Vec<Type>>| Rc::new(types.iter().map(|ty| self.apply_bounded(ty, limit)).collect());
         match ty {
             Type::Var(var) => match self.map.get(var) {
                 Some(bound) if *bound == *ty || limit == 0 => ty.clone(),
+                Some(bound) if !bound.any(&|part| matches!(part, Type::Var(_))) => bound.clone(),
                 Some(bound) => self.apply_bounded(bound, limit - 1),
                 None => ty.clone(),
             },
@@ -88,6 +101,13 @@ impl Type {
             Type::Record(fields) => fields.iter().map(|(_, ty)| ty).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// The number of types of which this one is made, with itself. Structs are not opened.
+    pub fn tree_size(&self) -> usize {
+        self.parts()
+            .into_iter()
+            .fold(1, |sum: usize, part| sum.saturating_add(part.tree_size()))
     }
 
     /// Whether this type or one inside it passes a test.

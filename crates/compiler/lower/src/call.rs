@@ -68,6 +68,11 @@ fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) -> V
     let hir = cx.hir;
     let function = &hir.functions[id.index()];
     let Some(body) = &function.body else { return Value::Void };
+    let mut type_args = call.type_args.iter();
+    if type_args.any(|ty| types::resolved_size(cx, ty) > limits::MAX_TYPE_SIZE) {
+        cx.abort(codes::PROGRAM_TOO_LARGE, span, limits::type_too_large());
+        return Value::Void;
+    }
     let (params, args) = call.in_written_order(&function.params);
     let actuals = binding::evaluate(cx, &params, &args);
     let type_args: Vec<Type> = call.type_args.iter().map(|ty| types::resolve(cx, ty)).collect();

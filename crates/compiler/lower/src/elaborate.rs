@@ -89,6 +89,10 @@ fn make(cx: &mut Context, declaration: &hir::Instance, path: String) -> Option<O
 
 fn make_inside(cx: &mut Context, declaration: &hir::Instance, path: String) -> Option<ObjectId> {
     let hir = cx.hir;
+    if types::resolved_size(cx, &declaration.ty) > limits::MAX_TYPE_SIZE {
+        cx.abort(codes::PROGRAM_TOO_LARGE, declaration.span, limits::type_too_large());
+        return None;
+    }
     let ty = types::resolve(cx, &declaration.ty);
     match &ty {
         Type::Extern(id, type_args) => {

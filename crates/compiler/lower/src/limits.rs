@@ -28,6 +28,15 @@ pub const MAX_CHOICES: usize = 4_096;
 /// Cases into which one case of a select may be split.
 pub const MAX_ALTERNATIVES: usize = 1_024;
 
+/// Types of which a type may be made once its type parameters are replaced, which can double from one declaration to
+/// the next. Code that walks a type may assume that it stays within this bound.
+pub const MAX_TYPE_SIZE: usize = 1 << 16;
+
+/// What is said of a larger type.
+pub fn type_too_large() -> String {
+    format!("a type here has more than {MAX_TYPE_SIZE} parts once its type parameters are replaced")
+}
+
 /// Widest value in bits.
 pub const MAX_WIDTH: u32 = forebay_ir::verify::MAX_WIDTH;
 

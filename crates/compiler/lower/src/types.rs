@@ -13,6 +13,17 @@ pub fn resolve(cx: &Context, ty: &Type) -> Type {
     substitute(ty, &|var| cx.environment.type_var(var).cloned())
 }
 
+/// The number of types of which the type is made once its type variables are replaced.
+pub fn resolved_size(cx: &Context, ty: &Type) -> usize {
+    match ty {
+        Type::Var(var) => cx.environment.type_var(*var).map_or(1, Type::tree_size),
+        _ => ty
+            .parts()
+            .into_iter()
+            .fold(1, |sum: usize, part| sum.saturating_add(resolved_size(cx, part))),
+    }
+}
+
 fn substitute(ty: &Type, meaning: &dyn Fn(forebay_check::hir::TypeVarId) -> Option<Type>) -> Type {
     let list = |types: &Rc<Vec<Type>>| {
         if types.is_empty() {

@@ -9,7 +9,7 @@ use super::number::Numbered;
 use super::types;
 use super::usage;
 use super::value::{self, Value};
-use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS, MAX_OPERATIONS, TOO_LARGE};
+use crate::limits::{self, MAX_INLINE_DEPTH, MAX_OBJECTS, TOO_LARGE};
 use crate::names;
 use forebay_check::annotations;
 use forebay_check::hir::{
@@ -188,7 +188,7 @@ pub fn collect<'a>(
         catalog,
         visited: BTreeSet::new(),
         unnamed: Vec::new(),
-        size_of_types: 0,
+        large_type: None,
     };
     for id in &program.top_instances {
         let Some(object) = collector.catalog.instances.top(*id) else {
@@ -199,12 +199,19 @@ pub fn collect<'a>(
         }
     }
     let Collector {
-        mut catalog, unnamed, ..
+        mut catalog,
+        unnamed,
+        large_type,
+        ..
     } = collector;
     name_digests(&mut catalog, unnamed);
     if let Some(span) = catalog.instances.excess {
         let message = format!("there are more than {MAX_OBJECTS} instances, or {MAX_INLINE_DEPTH} in one another");
         diagnostics.push(Diagnostic::error(codes::TOO_MANY_INSTANCES, span, message).cause(TOO_LARGE));
+    }
+    if let Some(span) = catalog.instances.large_type.or(large_type) {
+        let message = limits::type_too_large();
+        diagnostics.push(Diagnostic::error(codes::PROGRAM_TOO_LARGE, span, message).cause(TOO_LARGE));
     }
     catalog
 }
@@ -228,8 +235,8 @@ struct Collector<'a> {
     catalog: Catalog<'a>,
     visited: BTreeSet<ObjectId>,
     unnamed: Vec<Unnamed<'a>>,
-    /// The size of the type arguments of all calls of functions, at most.
-    size_of_types: usize,
+    /// The first call of a function with a type argument that is too large.
+    large_type: Option<Span>,
 }
 
 /// A call that sends a digest whose data has no named type.
@@ -262,8 +269,8 @@ struct Body<'a> {
     statements: &'a [Statement],
     /// Whether it is an apply block. An action that is called from another one is part of that action.
     is_apply: bool,
-    /// The types in a function.
-    types: Option<Rc<FunctionTypes>>,
+    /// The meanings of type parameters in a function.
+    types: Option<Substitution>,
 }
 
 impl<'a> Body<'a> {
@@ -275,19 +282,6 @@ impl<'a> Body<'a> {
             types: None,
         }
     }
-}
-
-/// The meanings of a function's type parameters.
-struct FunctionTypes {
-    types: Substitution,
-    /// The size of the largest of them, at most.
-    largest: usize,
-}
-
-/// The number of types of which a type is made, with itself.
-fn size_of_type(ty: &Type) -> usize {
-    let parts = ty.parts().into_iter().map(size_of_type);
-    parts.fold(1, usize::saturating_add)
 }
 
 impl<'a> Collector<'a> {
@@ -408,7 +402,7 @@ impl<'a> Collector<'a> {
                 if let (true, Callee::Action(id)) = (body.is_apply, &call.callee) {
                     effects.called.insert(*id);
                 }
-                self.call_with(call, span, scope, body.types.as_deref(), effects);
+                self.call_with(call, span, scope, body.types.as_ref(), effects);
             });
         }
     }
@@ -423,7 +417,7 @@ impl<'a> Collector<'a> {
         call: &'a Call,
         span: Span,
         scope: &Scope,
-        types: Option<&FunctionTypes>,
+        types: Option<&Substitution>,
         effects: &mut Effects<'a>,
     ) {
         match &call.callee {
@@ -439,10 +433,9 @@ impl<'a> Collector<'a> {
             Callee::Action(id) => self.enter_action(*id, effects),
             Callee::Function(id) => {
                 let function = &self.program.functions[id.index()];
-                let largest = types.map_or(1, |types| types.largest);
-                let types = types.map_or(&scope.types, |types| &types.types);
+                let types = types.unwrap_or(&scope.types);
                 match &function.body {
-                    Some(body) => self.enter_function(*id, &body.statements, call, (types, largest), effects),
+                    Some(body) => self.enter_function(*id, &body.statements, (call, span), types, effects),
                     None if self.architecture.digest == Some(function.name.as_str()) => {
                         self.digest(call, span, types, effects.block)
                     }
@@ -453,29 +446,32 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Enters a function, given the types around its call and the size of the largest of them. Types that double from
-    /// call to call end it: no program with values of such types can be lowered.
+    /// Enters a function, given the types around its call.
     fn enter_function(
         &mut self,
         id: FunctionId,
         statements: &'a [Statement],
-        call: &Call,
-        (types, largest): (&Substitution, usize),
+        (call, span): (&Call, Span),
+        types: &Substitution,
         effects: &mut Effects<'a>,
     ) {
-        let sizes = call.type_args.iter().map(|ty| size_of_type(ty).saturating_mul(largest));
-        self.size_of_types = sizes.clone().fold(self.size_of_types, usize::saturating_add);
-        if self.size_of_types > MAX_OPERATIONS {
+        forebay_budget::check();
+        let mut sizes = call.type_args.iter().map(|ty| types.tree_size(ty));
+        if sizes.any(|size| size > limits::MAX_TYPE_SIZE) {
+            self.large_type.get_or_insert(span);
             return;
         }
-        let largest = sizes.max().unwrap_or(1);
+        if effects.functions.len() >= MAX_OBJECTS {
+            self.catalog.instances.excess.get_or_insert(span);
+            return;
+        }
         let args: Vec<Type> = call.type_args.iter().map(|ty| types.apply(ty)).collect();
         let types = Substitution::new(&self.program.functions[id.index()].type_params, &args);
         if effects.functions.insert((id, args)) {
             effects.pending.push(Body {
                 statements,
                 is_apply: false,
-                types: Some(Rc::new(FunctionTypes { types, largest })),
+                types: Some(types),
             });
         }
     }

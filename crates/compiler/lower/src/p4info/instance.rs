@@ -4,7 +4,7 @@
 //! Its name is the prefix of the names inside it.
 
 use super::value::{self, Value};
-use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS};
+use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS, MAX_TYPE_SIZE};
 use crate::names;
 use crate::walk::{self, Node};
 use forebay_check::hir::{
@@ -110,6 +110,8 @@ pub struct Instances<'a> {
     depth: usize,
     /// The first declaration that exceeded the limits, if any.
     pub excess: Option<Span>,
+    /// The first one whose type is too large.
+    pub large_type: Option<Span>,
 }
 
 impl<'a> Instances<'a> {
@@ -122,6 +124,7 @@ impl<'a> Instances<'a> {
             top,
             depth: 0,
             excess: None,
+            large_type: None,
         };
         for id in &program.top_instances {
             let scope = instances.top_scope();
@@ -201,6 +204,10 @@ impl<'a> Instances<'a> {
 
     fn make_kind(&mut self, declaration: &'a Instance, outer: &Scope, name: &str) -> Option<ObjectKind> {
         let program = self.program;
+        if outer.types.tree_size(&declaration.ty) > MAX_TYPE_SIZE {
+            self.large_type.get_or_insert(declaration.span);
+            return None;
+        }
         match outer.types.apply(&declaration.ty) {
             Type::Extern(id, type_args) => {
                 let constructor = program.externs[id.index()]

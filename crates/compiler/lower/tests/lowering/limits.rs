@@ -60,6 +60,35 @@ fn instances_that_double_stop() {
 }
 
 #[test]
+fn types_that_double_stop() {
+    let link = |i: usize| {
+        format!(
+            "control C{i}<T>() {{ C{0}<tuple<T, T>>() a; apply {{ a.apply(); }} }}",
+            i - 1
+        )
+    };
+    let controls = chain("control C0<T>() { apply { T x; } }\n", link, 60);
+    let link = |i: usize| format!("void f{i}<T>() {{ f{0}<tuple<T, T>>(); }}", i - 1);
+    let functions = chain("void f0<T>() { T x; }\n", link, 60);
+    for (top, ingress) in [
+        (controls, "C59<bit<8>>() c; apply { c.apply(); }"),
+        (functions, "apply { f59<bit<8>>(); }"),
+    ] {
+        let parts = Parts {
+            top: &top,
+            ingress,
+            ..Parts::default()
+        };
+        assert_eq!(first_error(&parts), codes::PROGRAM_TOO_LARGE);
+        let provider = MemorySources::new();
+        let parsed = parse_text("test.p4", source(&parts), &ParseOptions::new(&provider));
+        let typed = forebay_check::check(&parsed.program).0.expect("the program is correct");
+        let (_, messages) = forebay_lower::p4info(&typed, &parsed.sources);
+        assert!(messages.iter().any(|message| message.code == codes::PROGRAM_TOO_LARGE));
+    }
+}
+
+#[test]
 fn deep_calls_stop_before_the_stack_does() {
     let link = |i: usize| format!("control C{i}() {{ C{}() a; apply {{ a.apply(); }} }}", i - 1);
     let top = chain("control C0() { apply { } }\n", link, 3000);
