@@ -64,7 +64,8 @@ pub struct Options {
     pub resubmit_limit: u32,
     /// The most recirculations of one packet.
     pub recirculate_limit: u32,
-    /// The length of the longest chain of clones from egress, each cloned from the previous one.
+    /// The most clones from egress that are cloned from each other: where a session makes several copies, they share what
+    /// is left, so that the clones of one packet come to an end.
     pub clone_limit: u32,
     /// The most bytes of a packet.
     pub packet_limit: u32,

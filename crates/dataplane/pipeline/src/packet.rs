@@ -78,6 +78,8 @@ pub struct Passes {
     pub recirculations: u32,
     /// Clones of clones from egress since its last arrival or recirculation.
     pub egress_clones: u32,
+    /// What of [`Options::clone_limit`](crate::Options::clone_limit) is used up: the copies of a clone share what is left.
+    pub clones_used: u32,
 }
 
 impl Passes {

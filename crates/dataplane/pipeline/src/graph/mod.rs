@@ -320,7 +320,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let number = eval(&mirror.session, packet.state(), &[]).to_u64() as u32;
         let from_egress = mirror.to == Entry::CloneEgress;
         let limit = self.burst.pipeline.options.clone_limit;
-        if from_egress && packet.passes.egress_clones >= limit {
+        if from_egress && packet.passes.clones_used >= limit {
             verdict(self.tracer, || "no clone: too many clones of clones".to_string());
             return self.scratch.count_drop(self.burst, DropReason::CloneLimit);
         }
@@ -352,7 +352,17 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         info: &PacketInfo<'a>,
     ) {
         let from_egress = to == Entry::CloneEgress;
-        clone.passes.egress_clones += u32::from(from_egress);
+        if from_egress {
+            let left = self
+                .burst
+                .pipeline
+                .options
+                .clone_limit
+                .saturating_sub(clone.passes.clones_used);
+            let copies = (session.1.replicas.len() as u32).max(1);
+            clone.passes.clones_used += left - left.saturating_sub(copies) / copies;
+            clone.passes.egress_clones += 1;
+        }
         let info = PacketInfo {
             session: Some(session),
             replica: None,
@@ -522,6 +532,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         verdict(self.tracer, || format!("recirculate {length} bytes"));
         packet.passes.resubmissions = 0;
         packet.passes.egress_clones = 0;
+        packet.passes.clones_used = 0;
         packet.instance_type = InstanceType::Recirculated;
         self.scratch.pool.recycle_state(&mut packet);
         (self.sink)(Outcome::Recirculate(IngressPacket(packet)));

@@ -319,8 +319,21 @@ fn clone_from_egress_has_the_headers_of_egress() {
 
 #[test]
 fn clones_of_clones_are_limited() {
+    assert_eq!(left_of_endless_clones(CloneSession::to_port(6), 3), (4, 1));
+}
+
+/// The limit is one for the whole tree: three copies of the first clone leave (20 - 3) / 3 to each, and that is (5 - 3) / 3 to
+/// each of theirs.
+#[test]
+fn clones_of_clones_that_are_made_several_times_are_limited_together() {
+    let three = session(&[(4, 0), (5, 0), (6, 0)]);
+    assert_eq!(left_of_endless_clones(three, 20), (1 + 3 + 9, 9));
+}
+
+/// Where egress clones every packet: packets that leave, and clones that are not made.
+fn left_of_endless_clones(session: CloneSession, clone_limit: u32) -> (usize, u64) {
     let options = Options {
-        clone_limit: 3,
+        clone_limit,
         ..Options::default()
     };
     let mut switch = Blocks {
@@ -328,7 +341,7 @@ fn clones_of_clones_are_limited() {
         ..Blocks::default()
     }
     .load_with(options);
-    switch.pipeline.set_clone_session(9, CloneSession::to_port(6)).unwrap();
+    switch.pipeline.set_clone_session(9, session).unwrap();
     let mut waiting: Vec<_> = switch.receive(&[1, 2]).into_iter().filter_map(enqueued).collect();
     let mut left = 0;
     while let Some(packet) = waiting.pop() {
@@ -340,7 +353,7 @@ fn clones_of_clones_are_limited() {
             }
         }
     }
-    assert_eq!((left, switch.pipeline.drops().get(DropReason::CloneLimit)), (4, 1));
+    (left, switch.pipeline.drops().get(DropReason::CloneLimit))
 }
 
 #[test]
