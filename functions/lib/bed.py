@@ -82,7 +82,7 @@ def can_run(name, *commands):
     if os.geteuid() != 0:
         skip("needs root")
         return False
-    if absent := missing("ip", *commands):
+    if absent := missing("ip", *(["ethtool"] if "tshark" in commands else []), *commands):
         skip(f"not installed: {', '.join(absent)}")
         return False
     return True
@@ -100,7 +100,7 @@ def main(test, *commands, options=None):
     except Failed as error:
         print(f"  FAILED: {error}", flush=True)
         return 1
-    bed = Bed()
+    bed = Bed(is_judged="tshark" in commands)
     try:
         with bed:
             test(*([bed] if options is None else [bed, options]))
@@ -147,7 +147,7 @@ class Namespace:
     def checksum_errors(self):
         """Wrong checksums of TCP and UDP that the kernel of this namespace has counted: name -> number.
 
-        Segments that a port of the switch joins for the kernel have open checksums, which tshark takes for wrong ones.
+        A check beside tshark's, which sees what a host has captured.
         """
         counters = json.loads(self.run("nstat", "-azj", "TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors"))[
             "kernel"
@@ -199,7 +199,9 @@ class Capture:
             "tcp.check_checksum:TRUE",
             *options,
         ]
-        bad = "_ws.malformed or ip.checksum.status == 0 or udp.checksum.status == 0 or tcp.checksum.status == 0"
+        # An ICMP error has a part of the segment that it is about, as the sender's kernel had it.
+        bad = "_ws.malformed or ip.checksum.status == 0 or udp.checksum.status == 0"
+        bad += " or tcp.checksum.status == 0 and not icmp and not icmpv6"
         if other:
             bad += f" or {other}"
         found = self.fields(f"({only}) and ({bad})", "frame.number", "_ws.col.Protocol", "_ws.col.Info", options=checks)
@@ -207,7 +209,10 @@ class Capture:
 
 
 class Bed:
-    def __init__(self):
+    """`is_judged`: tshark judges what switches send to hosts."""
+
+    def __init__(self, is_judged=False):
+        self.is_judged = is_judged
         self.namespaces = []
         self.processes = []
 
@@ -242,6 +247,8 @@ class Bed:
         """A namespace joined to a port of a switch's namespace."""
         host = self.namespace(name)
         self.link(host, interface, switch, port, mtu)
+        if self.is_judged:
+            whole_frames(switch, port)
         if mac:
             host.run("ip", "link", "set", interface, "address", mac)
         for address in addresses:
@@ -261,6 +268,12 @@ class Bed:
         if process.poll() is not None:
             raise Failed(f"the switch ends: {process.output.read_text()}")
         return process
+
+
+def whole_frames(switch, port):
+    """Lets the kernel complete open checksums and cut joined segments that a switch sends by a port, so that they can be
+    judged. Hosts' own frames stay as they are."""
+    switch.run("ethtool", "-K", port, "tx", "off")
 
 
 def statistics(process):

@@ -100,7 +100,7 @@ def test(bed):
     else:
         skip("FRR is not installed")
     capture.stop()
-    capture.check_well_formed("at the client", only="eth.dst != 02:00:00:00:01:01 and not tcp")
+    capture.check_well_formed("at the client", only="eth.dst != 02:00:00:00:01:01")
     check(controller.poll() is None, "the controller is still there")
 
 

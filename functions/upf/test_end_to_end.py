@@ -165,7 +165,7 @@ def usages(text):
 
 def check_captures(n3, n6):
     n3.check_well_formed("N3", only="ip.src == 192.168.3.1 or not udp.port == 2152")
-    n6.check_well_formed("N6", only="eth.src == 02:00:00:00:06:01 and not tcp")
+    n6.check_well_formed("N6", only="eth.src == 02:00:00:00:06:01")
     downlink = n3.fields(
         "gtp.message == 255 and ip.src == 192.168.3.1",
         "gtp.teid",

@@ -109,7 +109,7 @@ def test(bed):
     stop(agent)
     for capture in (n3, n6, pfcp):
         capture.stop()
-    check_captures(n3, pfcp)
+    check_captures(n3, n6, pfcp)
 
 
 def refusals(smf):
@@ -274,8 +274,10 @@ def ends(smf, gnb, teid):
     check(smf.ask(do="delete", session=1)["cause"] == CONTEXT_NOT_FOUND, "sessions end with their association")
 
 
-def check_captures(n3, pfcp):
+def check_captures(n3, n6, pfcp):
     n3.check_well_formed("N3", only="ip.src == 192.168.3.1 or not udp.port == 2152")
+    n6.check_well_formed("N6", only="eth.src == 02:00:00:00:06:01")
+    check(n6.count("gtp") == 0, "no tunnel on N6")
     malformed = pfcp.fields("ip.src == 192.168.4.1 and pfcp and _ws.malformed", "frame.number", "_ws.col.Info")
     check(not malformed, f"N4: tshark finds no malformed message {malformed[:3] or ''}".rstrip())
     kinds = {row[0] for row in pfcp.fields("ip.src == 192.168.4.1 and pfcp", "pfcp.msg_type")}
