@@ -24,7 +24,7 @@ const bit<32> MALFORMED = 11;
 const bit<32> PIPELINED = 12;
 const bit<32> OPENED = 13;
 
-control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata, out bit<32> outcome) {
+control Track(in headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata, out bit<32> outcome) {
     // Addresses and ports of the flow that owns the place.
     register<bit<96>>(FLOWS) owners;
     // MQTT: protocol level of the connection, 0 until it is known.
@@ -67,7 +67,6 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
         by_found();
         // MQTT 5: the byte after the topic is the length of the properties.
         bit<8> first = hdr.mqtt_first.value;
-        bool has_first = hdr.mqtt_first.isValid();
 
         @atomic {
             bit<96> owner;
@@ -133,7 +132,7 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
                             outcome = PROPERTIES;
                         } else if (outcome == MAPPED && level == 5) {
                             meta.data_bytes = meta.data_bytes - 1;
-                            has_first = false;
+                            meta.is_first_left_out = 1;
                             if (meta.data_bytes == 0) {
                                 outcome = NO_PAYLOAD;
                             }
@@ -167,9 +166,6 @@ control Track(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t
             nexts.write(place, next);
             ends.write(place, last);
             counts.write(place, count);
-        }
-        if (!has_first) {
-            hdr.mqtt_first.setInvalid();
         }
     }
 }

@@ -40,8 +40,7 @@ control MapVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
             { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, 8w0, hdr.ipv4.protocol,
               hdr.ipv4.total_len - ((bit<16>) hdr.ipv4.ihl << 2), hdr.tcp.src_port, hdr.tcp.dst_port, hdr.tcp.seq_no,
               hdr.tcp.ack_no, hdr.tcp.data_offset, hdr.tcp.reserved, hdr.tcp.cwr, hdr.tcp.ece, hdr.tcp.urg, hdr.tcp.ack,
-              hdr.tcp.psh, hdr.tcp.rst, hdr.tcp.syn, hdr.tcp.fin, hdr.tcp.window, hdr.tcp.urgent_pointer,
-              hdr.tcp_options.options },
+              hdr.tcp.psh, hdr.tcp.rst, hdr.tcp.syn, hdr.tcp.fin, hdr.tcp.window, hdr.tcp.urgent_pointer },
             hdr.tcp.checksum, HashAlgorithm.csum16);
         verify_checksum_with_payload(hdr.udp.isValid() && meta.is_mapped == 1 && hdr.udp.checksum != 0,
             { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, 8w0, hdr.ipv4.protocol, hdr.udp.length_, hdr.udp.src_port,
@@ -127,7 +126,7 @@ control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 
     apply {
         if (standard_metadata.instance_type == INSTANCE_RECIRCULATED && meta.skip != 0) {
-            // The first MQTT packet of the segment has been handled. Egress removes it, and the copy comes back once more.
+            // The parser has removed the first MQTT packet of the segment, which has been handled. The copy comes back once more.
             meta.is_trimmed = 1;
             standard_metadata.egress_spec = standard_metadata.ingress_port;
             return;
@@ -153,6 +152,9 @@ control MapIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
                 return;
             }
             meta.is_message = 1;
+            if (meta.is_first_left_out == 1) {
+                hdr.mqtt_first.setInvalid();
+            }
             if (meta.kind == KIND_MQTT) {
                 hash(meta.topic, HashAlgorithm.crc32, 32w0, { hdr.mqtt_topic.topic }, 33w0x100000000);
             } else {
@@ -236,21 +238,11 @@ control MakeMessage(inout headers_t hdr, in metadata_t meta) {
         hdr.message_udp.checksum = 0;
         hdr.ethernet.setInvalid();
         hdr.ipv4.setInvalid();
-        hdr.ipv4_options.setInvalid();
         hdr.tcp.setInvalid();
-        hdr.tcp_options.setInvalid();
         hdr.udp.setInvalid();
         hdr.flag.setValid();
         hdr.flag.type = 0xfa;
         hdr.flag.padding = 0;
-        hdr.mqtt.setInvalid();
-        hdr.mqtt_length[0].setInvalid();
-        hdr.mqtt_length[1].setInvalid();
-        hdr.mqtt_length[2].setInvalid();
-        hdr.mqtt_length[3].setInvalid();
-        hdr.mqtt_topic_length.setInvalid();
-        hdr.mqtt_topic.setInvalid();
-        hdr.mqtt_packet_id.setInvalid();
         if (padding[0:0] == 1) {
             hdr.pad1.setValid();
             hdr.pad1.zero = 0;
@@ -290,17 +282,7 @@ control MapEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {
             recirculate_preserving_field_list(1);
         } else if (meta.is_trimmed == 1) {
-            // As if the segment began after its first MQTT packet.
-            hdr.mqtt.setInvalid();
-            hdr.mqtt_length[0].setInvalid();
-            hdr.mqtt_length[1].setInvalid();
-            hdr.mqtt_length[2].setInvalid();
-            hdr.mqtt_length[3].setInvalid();
-            hdr.mqtt_topic_length.setInvalid();
-            hdr.mqtt_topic.setInvalid();
-            hdr.mqtt_packet_id.setInvalid();
-            hdr.mqtt_first.setInvalid();
-            hdr.body.setInvalid();
+            // As if the segment began after its first MQTT packet, which the parser has left out.
             hdr.tcp.seq_no = hdr.tcp.seq_no + (bit<32>) meta.skip;
             hdr.ipv4.total_len = hdr.ipv4.total_len - meta.skip;
             meta.skip = 0;
@@ -336,11 +318,6 @@ control MapDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.tcp);
         packet.emit(hdr.tcp_options);
         packet.emit(hdr.udp);
-        packet.emit(hdr.mqtt);
-        packet.emit(hdr.mqtt_length);
-        packet.emit(hdr.mqtt_topic_length);
-        packet.emit(hdr.mqtt_topic);
-        packet.emit(hdr.mqtt_packet_id);
         packet.emit(hdr.mqtt_first);
         packet.emit(hdr.body);
         packet.emit(hdr.pad1);

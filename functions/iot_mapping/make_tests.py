@@ -249,6 +249,21 @@ def mqtt_segments():
     test.through(DEVICE_PORT, bytes(wrong), SERVER_PORT)
     outcomes(test, malformed=1)
     one.send(publish(b"t", b"right"), (b"right", b"t"))
+    test.say("Two in a segment with options of TCP, and of IPv4 and TCP; a wrong byte in an option is a wrong checksum.")
+    stamped = Connection(test, 1883, 44001, options=[("NOP", None), ("NOP", None), ("Timestamp", (1, 2))])
+    stamped.open()
+    stamped.send(connect() + publish(b"t", b"1") + publish(b"t", b"2"), (b"1", b"t"), (b"2", b"t"))
+    both = stamped.segment(publish(b"t", b"3") + publish(b"t", b"4"))
+    both[IP].options = [IPOption_NOP()] * 4
+    test.through(DEVICE_PORT, both, SERVER_PORT)
+    for value, number in ((b"3", 2), (b"4", 3)):
+        test.expect(COLLECTOR_PORT, message(MQTT, value, number, 44001, b"t"))
+    outcomes(test, malformed=1)
+    stamped.sequence += 10
+    wrong = bytearray(bytes(stamped.segment(publish(b"t", b"5"))))
+    wrong[14 + 20 + 20 + 4] ^= 1
+    test.through(DEVICE_PORT, bytes(wrong), SERVER_PORT)
+    outcomes(test, malformed=2)
     test.say("32 packets in a segment; the 33rd is not mapped.")
     many = Connection(test, 1883, 44000)
     many.open()
@@ -269,7 +284,7 @@ def mqtt_segments():
     test.say("A length of more than four bytes is malformed.")
     other.send(b"\x30\xff\xff\xff\xff\x01" + bytes(20))
     other.send(publish(b"t", b"y"))
-    outcomes(test, malformed=2, unknown_flow=3)
+    outcomes(test, malformed=3, unknown_flow=3)
     return test
 
 

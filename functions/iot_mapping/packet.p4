@@ -178,6 +178,8 @@ struct metadata_t {
     // A packet as it came, for a port whose payloads are mapped.
     bit<1> is_mapped;
     bit<1> is_message;
+    // The first byte of the payload is the length of the properties (MQTT 5).
+    bit<1> is_first_left_out;
     bit<1> is_trimmed;
     bit<32> topic;
 }

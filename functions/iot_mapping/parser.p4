@@ -2,6 +2,9 @@
 //
 // Packets of devices are parsed up to their ports. Recirculated copies of them, which are to be mapped, are parsed to the payload of MQTT, CoAP or
 // HTTP. The states of each protocol are in a file of their own.
+//
+// Packets that may be flooded have specialised code only without headers of variable length, valid or set by a control. Therefore options of TCP are
+// payload unless a copy is trimmed, copies that are mapped have no options, and no control makes such a header invalid.
 
 #ifndef IOT_MAPPING_PARSER_P4
 #define IOT_MAPPING_PARSER_P4
@@ -27,6 +30,18 @@ parser MapParser(packet_in packet, out headers_t hdr, inout metadata_t meta, ino
     }
 
     state parse_ipv4_options {
+        transition select(standard_metadata.instance_type, meta.skip) {
+            (INSTANCE_RECIRCULATED, 0): skip_ipv4_options;
+            default: extract_ipv4_options;
+        }
+    }
+
+    state skip_ipv4_options {
+        packet.advance(((bit<32>) hdr.ipv4.ihl - 5) << 5);
+        transition parse_transport;
+    }
+
+    state extract_ipv4_options {
         packet.extract(hdr.ipv4_options, ((bit<32>) hdr.ipv4.ihl - 5) << 5);
         transition parse_transport;
     }
@@ -43,18 +58,33 @@ parser MapParser(packet_in packet, out headers_t hdr, inout metadata_t meta, ino
     state parse_tcp {
         packet.extract(hdr.tcp);
         verify(hdr.tcp.data_offset >= 5, error.ParserInvalidArgument);
-        packet.extract(hdr.tcp_options, ((bit<32>) hdr.tcp.data_offset - 5) << 5);
         verify(meta.left >= (bit<16>) hdr.tcp.data_offset << 2, error.ParserInvalidArgument);
         meta.left = meta.left - ((bit<16>) hdr.tcp.data_offset << 2);
         meta.payload_bytes = meta.left;
         bool is_port = hdr.tcp.dst_port == MQTT_PORT || hdr.tcp.dst_port == HTTP_PORT;
         meta.is_mapped = is_port && standard_metadata.instance_type != INSTANCE_RECIRCULATED ? 1w1 : 1w0;
-        transition select(hdr.tcp.dst_port, meta.left, standard_metadata.instance_type) {
-            (_, 0, _): accept;
-            (MQTT_PORT, _, INSTANCE_RECIRCULATED): parse_mqtt;
-            (HTTP_PORT, _, INSTANCE_RECIRCULATED): parse_http;
+        transition select(meta.left, standard_metadata.instance_type, meta.skip) {
+            (0, _, _): accept;
+            (_, INSTANCE_RECIRCULATED, 0): skip_tcp_options;
+            (_, INSTANCE_RECIRCULATED, _): trim;
             default: accept;
         }
+    }
+
+    state skip_tcp_options {
+        packet.advance(((bit<32>) hdr.tcp.data_offset - 5) << 5);
+        transition select(hdr.tcp.dst_port) {
+            MQTT_PORT: parse_mqtt;
+            HTTP_PORT: parse_http;
+            default: accept;
+        }
+    }
+
+    // The segment without its first MQTT packet, which has been handled.
+    state trim {
+        packet.extract(hdr.tcp_options, ((bit<32>) hdr.tcp.data_offset - 5) << 5);
+        packet.advance((bit<32>) meta.skip << 3);
+        transition accept;
     }
 
     state parse_udp {
