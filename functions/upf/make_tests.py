@@ -91,9 +91,9 @@ SESSION = [
     f"add sessions_downlink_ipv4 hdr.ipv4.dst_addr:{number(UE)} downlink_session(session:1, rules:1)",
     f"add sessions_downlink_ipv6 ue_prefix:{PREFIX} downlink_session(session:1, rules:1)",
     "add terminations_uplink meta.session:1 meta.application:0 "
-    "forward(far:1, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2)",
+    "forward(far:1, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0)",
     "add terminations_downlink meta.session:1 meta.application:0 "
-    "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2)",
+    "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0)",
     f"add qers meta.flow_qer:1 set_qer(uplink_closed:0, downlink_closed:0, qfi:{QFI}, reflective:0)",
     "add fars meta.far:1 to_core()",
     tunnel_v4(2, DOWNLINK_TEID),
@@ -201,12 +201,12 @@ def tunnels():
         "Tunnels over IPv6, without QFI (4G), with DSCP and reflective QoS, from UPF to UPF (N9).",
         v6,
         tunnel_v4(4, 0x3001, dscp=46),
-        "add terminations_downlink meta.session:1 meta.application:0 forward(far:3, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0)",
+        "add terminations_downlink meta.session:1 meta.application:0 forward(far:3, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
         "add qers meta.flow_qer:3 set_qer(uplink_closed:0, downlink_closed:0, qfi:5, reflective:1)",
         f"add sessions_downlink_ipv4 hdr.ipv4.dst_addr:{number('10.45.0.3')} downlink_session(session:3, rules:0)",
-        "add terminations_downlink meta.session:3 meta.application:0 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0)",
+        "add terminations_downlink meta.session:3 meta.application:0 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
         "add sessions_uplink hdr.gtpu.teid:0x9001 uplink_session(session:9, rules:0, ue_ipv4:0, ue_prefix:0)",
-        "add terminations_uplink meta.session:9 meta.application:0 forward(far:4, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0)",
+        "add terminations_uplink meta.session:9 meta.application:0 forward(far:4, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
         session=session,
     )
     packet = USER["UDP"]
@@ -355,7 +355,7 @@ def controller():
         "add fars meta.far:2 buffer() = buffering",
         "add applications_ipv4 1 meta.rules:1 meta.protocol:6 set_application(application:515)",
         "add terminations_downlink meta.session:1 meta.application:515 "
-        "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2)",
+        "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0)",
         session=session,
     )
     packet = turned(USER["UDP"])
@@ -397,14 +397,14 @@ def filters():
         f"add applications_ipv4 30 meta.rules:1 meta.remote_ipv4:{number('203.0.113.66')} set_application(application:8)",
         f"add applications_ipv4 10 meta.rules:1 meta.remote_ipv4:{number('198.51.100.0')}&&&0xffffff00 set_application(application:9)",
         f"add applications_ipv6 10 meta.rules:1 meta.remote_ipv6:{number(SERVER_V6)} meta.remote_port:443 set_application(application:7)",
-        "add terminations_uplink meta.session:1 meta.application:7 forward(far:1, flow_qer:0, session_qer:0, flow_urr:3, session_urr:0)",
-        "add terminations_downlink meta.session:1 meta.application:7 forward(far:5, flow_qer:5, session_qer:0, flow_urr:3, session_urr:0)",
+        "add terminations_uplink meta.session:1 meta.application:7 forward(far:1, flow_qer:0, session_qer:0, flow_urr:3, session_urr:0, third_urr:0, fourth_urr:0)",
+        "add terminations_downlink meta.session:1 meta.application:7 forward(far:5, flow_qer:5, session_qer:0, flow_urr:3, session_urr:0, third_urr:0, fourth_urr:0)",
         "add terminations_uplink meta.session:1 meta.application:8 drop_packet()",
         "add applications_ipv4 40 meta.rules:1 meta.protocol:17 meta.local_port:7000->7009 set_application(application:700)",
         "add applications_ipv4 50 meta.rules:1 meta.qfi:7 set_application(application:701)",
-        "add terminations_uplink meta.session:1 meta.application:700 forward(far:1, flow_qer:0, session_qer:0, flow_urr:4, session_urr:0)",
-        "add terminations_downlink meta.session:1 meta.application:700 forward(far:5, flow_qer:5, session_qer:0, flow_urr:4, session_urr:0)",
-        "add terminations_uplink meta.session:1 meta.application:701 forward(far:1, flow_qer:0, session_qer:0, flow_urr:5, session_urr:0)",
+        "add terminations_uplink meta.session:1 meta.application:700 forward(far:1, flow_qer:0, session_qer:0, flow_urr:4, session_urr:6, third_urr:7, fourth_urr:8)",
+        "add terminations_downlink meta.session:1 meta.application:700 forward(far:5, flow_qer:5, session_qer:0, flow_urr:4, session_urr:6, third_urr:7, fourth_urr:8)",
+        "add terminations_uplink meta.session:1 meta.application:701 forward(far:1, flow_qer:0, session_qer:0, flow_urr:5, session_urr:0, third_urr:0, fourth_urr:0)",
         "add qers meta.flow_qer:5 set_qer(uplink_closed:0, downlink_closed:0, qfi:2, reflective:0)",
         tunnel_v4(5, 0x5005),
     )
@@ -420,12 +420,14 @@ def filters():
     test.counter("uplink_usage", 3, 2)
     test.counter("downlink_usage", 3, 2)
     test.counter("uplink_usage", 1, 3)
-    test.say("By the port of the UE, both ways, and by the QoS flow.")
+    test.say("By the port of the UE, both ways, with four URRs, and by the QoS flow.")
     packet = IP(src=UE, dst=SERVER) / UDP(sport=7009, dport=99) / DATA
     test.through(N3, uplink(packet), N6, FROM_N6 / hop_further(packet))
     test.through(N6, ON_N6 / turned(packet), N3, downlink(hop_further(turned(packet)), 0x5005, 2))
-    test.counter("uplink_usage", 4, 1)
-    test.counter("downlink_usage", 4, 1)
+    for urr in (4, 6, 7, 8):
+        test.counter("uplink_usage", urr, 1)
+        test.counter("downlink_usage", urr, 1)
+        test.run(f"register_read uplink_bytes {urr}")
     test.through(N3, uplink(packet, qfi=7), N6, FROM_N6 / hop_further(packet))
     test.counter("uplink_usage", 5, 1)
     test.say("A tunnel of the user itself is in no QoS flow of this UPF.")

@@ -132,6 +132,8 @@ struct metadata_t {
     bit<32> session_qer;
     bit<32> flow_urr;
     bit<32> session_urr;
+    bit<32> third_urr;
+    bit<32> fourth_urr;
     bit<6> marked_qfi;
     bit<1> reflective;
     bit<1> gate_closed;

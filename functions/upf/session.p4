@@ -126,12 +126,15 @@ control Applications(inout metadata_t meta, in bool is_ipv4) {
 
 control Rules(inout metadata_t meta, out bit<32> drop) {
     // A PDR. 0 for a QER or URR that it does not have.
-    action forward(bit<32> far, bit<32> flow_qer, bit<32> session_qer, bit<32> flow_urr, bit<32> session_urr) {
+    action forward(bit<32> far, bit<32> flow_qer, bit<32> session_qer, bit<32> flow_urr, bit<32> session_urr, bit<32> third_urr,
+                   bit<32> fourth_urr) {
         meta.far = far;
         meta.flow_qer = flow_qer;
         meta.session_qer = session_qer;
         meta.flow_urr = flow_urr;
         meta.session_urr = session_urr;
+        meta.third_urr = third_urr;
+        meta.fourth_urr = fourth_urr;
     }
 
     action drop_packet() {
@@ -273,6 +276,44 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
                         bit<48> bytes;
                         downlink_padding.read(bytes, meta.session_urr);
                         downlink_padding.write(meta.session_urr, bytes + (bit<48>) meta.padding);
+                    }
+                }
+            }
+        }
+        if (meta.third_urr != 0) {
+            if (meta.is_uplink == 1) {
+                uplink_usage.count(meta.third_urr);
+                @atomic {
+                    bit<48> bytes;
+                    uplink_bytes.read(bytes, meta.third_urr);
+                    uplink_bytes.write(meta.third_urr, bytes + (bit<48>) meta.ip_bytes);
+                }
+            } else {
+                downlink_usage.count(meta.third_urr);
+                if (meta.padding != 0) {
+                    @atomic {
+                        bit<48> bytes;
+                        downlink_padding.read(bytes, meta.third_urr);
+                        downlink_padding.write(meta.third_urr, bytes + (bit<48>) meta.padding);
+                    }
+                }
+            }
+        }
+        if (meta.fourth_urr != 0) {
+            if (meta.is_uplink == 1) {
+                uplink_usage.count(meta.fourth_urr);
+                @atomic {
+                    bit<48> bytes;
+                    uplink_bytes.read(bytes, meta.fourth_urr);
+                    uplink_bytes.write(meta.fourth_urr, bytes + (bit<48>) meta.ip_bytes);
+                }
+            } else {
+                downlink_usage.count(meta.fourth_urr);
+                if (meta.padding != 0) {
+                    @atomic {
+                        bit<48> bytes;
+                        downlink_padding.read(bytes, meta.fourth_urr);
+                        downlink_padding.write(meta.fourth_urr, bytes + (bit<48>) meta.padding);
                     }
                 }
             }

@@ -207,8 +207,8 @@ fn source(pdrs: &[&Pdr], none: u128, address: impl Fn(&Addresses) -> Option<u128
 /// What becomes of the packets of a PDR, and the entries of its QERs.
 fn termination(entries: &mut Entries, session: &Session, pdr: &Pdr) -> Result<Action, Refusal> {
     let refuse = |why: &str| Err(Refusal::of_rule(RuleId::Pdr(pdr.id), why));
-    if pdr.qers.len() > 2 || pdr.urrs.len() > 2 {
-        return refuse("a PDR has at most two QERs and two URRs");
+    if pdr.qers.len() > 2 || pdr.urrs.len() > 4 {
+        return refuse("a PDR has at most two QERs and four URRs");
     }
     if pdr.pdi.ue.is_some_and(|ue| ue.prefix_length < 64) {
         return refuse("the prefix of a UE has 64 bits");
@@ -235,7 +235,7 @@ fn termination(entries: &mut Entries, session: &Session, pdr: &Pdr) -> Result<Ac
     let far = session.far_of(pdr).map_or(0, |far| far.number);
     let qer = |at: usize| qers.get(at).map_or(0, |qer| qer.number + twin);
     let urr = |at: usize| urrs.get(at).map_or(0, |urr| urr.number + twin);
-    let values = [far, qer(0), qer(1), urr(0), urr(1)].map(u128::from);
+    let values = [far, qer(0), qer(1), urr(0), urr(1), urr(2), urr(3)].map(u128::from);
     Ok(Action::new("forward", values))
 }
 

@@ -6,7 +6,7 @@ use crate::plane::Plane;
 use crate::rule_sets::RuleSets;
 use crate::settings::Settings;
 use forebay_client::ClientOptions;
-use forebay_pfcp::wire::{Addresses, Elements, FSeid, FTeid, NodeId, OuterHeader, Writer, kind};
+use forebay_pfcp::wire::{Addresses, Cause, Elements, FSeid, FTeid, NodeId, OuterHeader, RuleId, Writer, kind};
 use forebay_pfcp::{Endpoint, Session};
 use forebay_protocol::Address;
 use std::net::IpAddr;
@@ -172,7 +172,7 @@ fn a_session_both_ways() {
             [100, 0, u128::from(UE), u64::MAX.into()]
         ))
     );
-    let forward = Action::new("forward", [10, 10, 0, 10, 0]);
+    let forward = Action::new("forward", [10, 10, 0, 10, 0, 0, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
     assert_eq!(action(&entries, Table::TerminationsDownlink, &[101, 0]), Some(&forward));
     let to_gnb = [0xc0a8_0301, 0xc0a8_0302, 0x2001, 2152, 0];
@@ -208,17 +208,21 @@ fn a_pdr_0_with_filters_does_not_find_all_packets() {
         );
         pdr(writer, 1, 200, 0, Some(0x1001), None);
         other_rules(writer, None, 0);
+        writer.element(kind::CREATE_QER, |qer| {
+            qer.u32_element(kind::QER_ID, 2);
+            qer.u8_element(kind::GATE_STATUS, 0);
+        });
         writer.element(kind::UPDATE_PDR, |pdr| {
             pdr.u16_element(kind::PDR_ID, 1);
             pdr.u32_element(kind::QER_ID, 1);
-            pdr.u32_element(kind::QER_ID, 1);
+            pdr.u32_element(kind::QER_ID, 2);
         });
     });
     let mut sets = RuleSets::default();
     let entries = compiled(&session, &mut sets);
-    let of_all = Action::new("forward", [10, 10, 10, 10, 0]);
+    let of_all = Action::new("forward", [10, 10, 20, 10, 0, 0, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&of_all));
-    let of_udp = Action::new("forward", [10, 10, 0, 10, 0]);
+    let of_udp = Action::new("forward", [10, 10, 0, 10, 0, 0, 0]);
     assert_eq!(
         action(&entries, Table::TerminationsUplink, &[100, 0xffff]),
         Some(&of_udp)
@@ -263,8 +267,47 @@ fn a_qer_with_the_qfi_0_is_that_of_the_session() {
         });
     });
     let entries = compiled(&session, &mut RuleSets::default());
-    let forward = Action::new("forward", [10, 10, 20, 10, 0]);
+    let forward = Action::new("forward", [10, 10, 20, 10, 0, 0, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
+}
+
+/// free5GC's SMF sends three or four URRs for a PDR.
+#[test]
+fn a_pdr_has_up_to_four_urrs() {
+    let with_urrs = |urrs: &[u32]| {
+        session(|writer| {
+            pdr(writer, 1, 200, 0, Some(0x1001), None);
+            other_rules(writer, None, 0);
+            for id in 2..=5 {
+                writer.element(kind::CREATE_URR, |urr| {
+                    urr.u32_element(kind::URR_ID, id);
+                    urr.u8_element(kind::MEASUREMENT_METHOD, 2);
+                    urr.element(kind::REPORTING_TRIGGERS, |value| value.bytes(&[0, 0]));
+                });
+            }
+            writer.element(kind::UPDATE_PDR, |pdr| {
+                pdr.u16_element(kind::PDR_ID, 1);
+                for id in urrs {
+                    pdr.u32_element(kind::URR_ID, *id);
+                }
+            });
+        })
+    };
+    // One that is named twice counts once.
+    let entries = compiled(&with_urrs(&[2, 4, 2, 1, 3]), &mut RuleSets::default());
+    let forward = Action::new("forward", [10, 10, 0, 20, 40, 10, 30]);
+    assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
+    let sets = RuleSets::default();
+    let compiler = Compiler {
+        tunnels_at: own(),
+        rule_sets: &sets,
+    };
+    let refusal = compiler.entries(&with_urrs(&[1, 2, 3, 4, 5])).expect_err("five URRs");
+    assert_eq!(
+        (refusal.cause, refusal.rule),
+        (Cause::RuleFailure, Some(RuleId::Pdr(1)))
+    );
+    assert_eq!(refusal.why, "a PDR has at most two QERs and four URRs");
 }
 
 #[test]

@@ -69,7 +69,15 @@ const ACTIONS: &[(&str, &[&str])] = &[
     ("set_application", &["application"]),
     (
         "forward",
-        &["far", "flow_qer", "session_qer", "flow_urr", "session_urr"],
+        &[
+            "far",
+            "flow_qer",
+            "session_qer",
+            "flow_urr",
+            "session_urr",
+            "third_urr",
+            "fourth_urr",
+        ],
     ),
     ("set_qer", &["uplink_closed", "downlink_closed", "qfi", "reflective"]),
     ("to_core", &[]),

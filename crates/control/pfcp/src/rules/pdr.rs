@@ -3,6 +3,7 @@
 use super::QFI_BITS;
 use super::filter::{Filter, SdfFilter};
 use crate::wire::{Cause, Elements, FTeid, Fault, Reader, Refusal, RuleId, UeAddress, Value, Writer, kind};
+use std::collections::BTreeSet;
 
 /// Where packets come from or go to (§8.2.2, §8.2.24).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +126,7 @@ impl Pdr {
         }
         self.removal = elements.optional(kind::OUTER_HEADER_REMOVAL)?.or(self.removal);
         self.far = elements.optional(kind::FAR_ID)?.or(self.far);
-        let (urrs, qers) = (elements.every(kind::URR_ID)?, elements.every(kind::QER_ID)?);
+        let (urrs, qers) = (once(elements.every(kind::URR_ID)?), once(elements.every(kind::QER_ID)?));
         if !urrs.is_empty() {
             self.urrs = urrs;
         }
@@ -153,6 +154,12 @@ impl Pdr {
             }
         });
     }
+}
+
+/// Each identifier once: a rule that is named twice would count or limit each packet twice.
+fn once(ids: Vec<u32>) -> Vec<u32> {
+    let mut named = BTreeSet::new();
+    ids.into_iter().filter(|id| named.insert(*id)).collect()
 }
 
 impl Pdi {
