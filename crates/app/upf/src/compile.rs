@@ -62,6 +62,20 @@ pub(crate) fn is_from_core(pdr: &Pdr) -> bool {
     pdr.pdi.tunnel.is_some() && matches!(pdr.pdi.source, Interface::Core | Interface::Lan)
 }
 
+/// The tunnels into which packets of an endpoint go on, each once.
+pub(crate) fn tunnels_behind(session: &Session, endpoint: Endpoint) -> Vec<OuterHeader> {
+    let mut tunnels: Vec<OuterHeader> = Vec::new();
+    for pdr in session.pdrs_of(endpoint) {
+        let far = session.far_of(pdr).filter(|far| far.forwards() && !far.buffers());
+        if let Some(tunnel) = far.and_then(|far| far.tunnel)
+            && !tunnels.contains(&tunnel)
+        {
+            tunnels.push(tunnel);
+        }
+    }
+    tunnels
+}
+
 /// Compiles sessions.
 pub(crate) struct Compiler<'a> {
     /// Where tunnels of this UPF begin.

@@ -255,9 +255,25 @@ impl Plane {
                 self.buffer.keep(seid, packet, packets_max);
                 Some(Happening::Buffered { seid, pdr: pdr.id })
             }
-            REASON_GTPU => gtpu::read(&frame).map(Happening::Gtpu),
+            REASON_GTPU => {
+                let message = gtpu::read(&frame)?;
+                if message == Message::EndMarker {
+                    self.pass_end_marker_on(info.session, sessions);
+                }
+                Some(Happening::Gtpu(message))
+            }
             REASON_ROUTER_SOLICITATION => Some(Happening::RouterSolicitation),
             _ => None,
+        }
+    }
+
+    /// Another UPF has sent an end marker: whoever gets the packets of that tunnel gets one, too.
+    fn pass_end_marker_on<'a>(&mut self, number: u32, sessions: &impl Fn(u64) -> Option<&'a Session>) {
+        let Some((seid, endpoint)) = self.numbers.get(&number).copied() else {
+            return;
+        };
+        if let Some(session) = sessions(seid) {
+            self.send_end_markers(&compile::tunnels_behind(session, endpoint));
         }
     }
 

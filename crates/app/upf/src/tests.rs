@@ -417,6 +417,30 @@ fn what_came_by_n9_counts_as_long_as_its_urr_exists() {
 }
 
 #[test]
+fn end_markers_of_another_upf_go_on_where_its_packets_go() {
+    let gnb = OuterHeader {
+        teid: 0x2001,
+        peer: [192, 168, 3, 2].into(),
+    };
+    let with_action = |action| {
+        session(|writer| {
+            let filter = Some("permit out 17 from any to assigned");
+            pdr(writer, 1, 200, 1, Some(0x3001), None);
+            pdr(writer, 2, 100, 1, Some(0x3001), filter);
+            other_rules(writer, Some(gnb), 0);
+            writer.element(kind::UPDATE_FAR, |far| {
+                far.u32_element(kind::FAR_ID, 1);
+                far.u8_element(kind::APPLY_ACTION, action);
+            });
+        })
+    };
+    let (forwards, buffers) = (with_action(2), with_action(4));
+    assert_eq!(compile::tunnels_behind(&forwards, Endpoint::Tunnel(0x3001)), [gnb]);
+    assert!(compile::tunnels_behind(&forwards, Endpoint::Network).is_empty());
+    assert!(compile::tunnels_behind(&buffers, Endpoint::Tunnel(0x3001)).is_empty());
+}
+
+#[test]
 fn a_switch_that_says_nothing_does_not_hold_the_agent_up() {
     // The kernel accepts for a host whose programs do not answer.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
