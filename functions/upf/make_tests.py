@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from scapy.contrib.gtp import GTP_U_Header, GTPPDUSessionContainer
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
-from scapy.layers.inet6 import ICMPv6ND_RS, IPv6
+from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_RA, ICMPv6ND_RS, IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from stf import Test, write
@@ -221,7 +221,21 @@ def tunnels():
     test.through(N6, ON_N6 / other, N3, downlink(hop_further(other), 0x3001, 0, tos=46 << 2))
     test.through(N3, uplink(packet, qfi=0), N6, FROM_N6 / hop_further(packet))
     test.say("N9: from one tunnel into another.")
-    test.through(N3, uplink(packet, teid=0x9001), N3, downlink(hop_further(packet), 0x3001, 5, 1, tos=46 << 2))
+    test.through(N3, uplink(packet, teid=0x9001), N3, downlink(packet, 0x3001, 5, 1, tos=46 << 2))
+    test.say("So do router solicitations and advertisements, whose hop limit must stay 255 (RFC 4861 §6.1).")
+    solicitation = IPv6(src="fe80::1", dst="ff02::2", hlim=255) / ICMPv6ND_RS()
+    advertisement = IPv6(src="fe80::2", dst="ff02::1", hlim=255) / ICMPv6ND_RA()
+    for message in (solicitation, advertisement):
+        test.through(N3, uplink(message, teid=0x9001), N3, downlink(message, 0x3001, 5, 1, tos=46 << 2))
+    test.say("An SMF that answers solicitations has a rule with a tunnel for them. They alone may have other sources.")
+    test.run(
+        f"add applications_ipv6 1 meta.rules:1 meta.remote_ipv6:{number('ff02::2')} meta.protocol:58 set_application(application:9)",
+        "add terminations_uplink meta.session:1 meta.application:9 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
+    )
+    test.through(N3, uplink(solicitation), N3, downlink(solicitation, 0x3001, 0, tos=46 << 2))
+    test.packet(N3, uplink(IPv6(src="fe80::1", dst="ff02::2", hlim=255) / ICMPv6EchoRequest()))
+    test.packet(N3, uplink(IPv6(src="fe80::1", dst=SERVER_V6, hlim=255) / ICMPv6ND_RS()))
+    test.counter("drops", DROPS.index("spoofed"), 2)
     test.say("GTP-U between a UE and a server is a payload like any other.")
     inside = IP(src=SERVER, dst="10.45.0.3") / UDP(sport=2152, dport=2152) / GTP_U_Header(teid=7, E=0) / USER["TCP"]
     test.through(N6, ON_N6 / inside, N3, downlink(hop_further(inside), 0x3001, 0, tos=46 << 2))

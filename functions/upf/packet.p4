@@ -27,6 +27,9 @@ const bit<8> REASON_NOTIFY = 2;
 const bit<8> REASON_GTPU = 3;
 const bit<8> REASON_ROUTER_SOLICITATION = 4;
 
+// ff02::2 (RFC 4291 §2.7.1).
+const ipv6_address_t ALL_ROUTERS = 0xff020000000000000000000000000002;
+
 // Indices of the counter drops.
 const bit<32> DROP_MALFORMED = 0;
 const bit<32> DROP_NOT_IP = 1;

@@ -211,6 +211,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         }
 
         bool is_ipv4;
+        bool is_solicitation = false;
         if (meta.is_uplink == 1) {
             is_ipv4 = hdr.inner_ipv4.isValid();
             meta.remote_ipv4 = is_ipv4 ? hdr.inner_ipv4.dst_addr : 0;
@@ -221,15 +222,13 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
                 drop(DROP_NOT_IP);
                 return;
             }
-            // A router solicitation comes from the link-local address; the SMF answers it.
-            if (!is_ipv4 && meta.protocol == IP_PROTOCOL_ICMPV6 && meta.icmp_type == ICMPV6_ROUTER_SOLICITATION) {
-                to_controller(REASON_ROUTER_SOLICITATION);
-                return;
-            }
+            // A router solicitation comes from a link-local address, or from none.
+            is_solicitation = !is_ipv4 && meta.protocol == IP_PROTOCOL_ICMPV6 && meta.icmp_type == ICMPV6_ROUTER_SOLICITATION
+                && hdr.inner_ipv6.dst_addr == ALL_ROUTERS;
             bool is_foreign_ipv4 = meta.ue_ipv4 == NO_IPV4 || meta.ue_ipv4 != 0 && hdr.inner_ipv4.src_addr != meta.ue_ipv4;
             bool is_foreign_ipv6 = meta.ue_prefix == NO_PREFIX
                 || meta.ue_prefix != 0 && hdr.inner_ipv6.src_addr[127:64] != meta.ue_prefix;
-            if (is_ipv4 && is_foreign_ipv4 || !is_ipv4 && is_foreign_ipv6) {
+            if (is_ipv4 && is_foreign_ipv4 || !is_ipv4 && is_foreign_ipv6 && !is_solicitation) {
                 drop(DROP_SPOOFED);
                 return;
             }
@@ -258,6 +257,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         }
         bit<8> controller_reason;
         forwarding.apply(hdr, meta, reason, controller_reason);
+        // The SMF or another UPF answers it, at the end of a tunnel. The data network has no use for it.
+        if (is_solicitation && reason == DROP_NONE && !hdr.tunnel_gtpu.isValid()) {
+            controller_reason = REASON_ROUTER_SOLICITATION;
+        }
         if (controller_reason != 0) {
             to_controller(controller_reason);
             return;
@@ -266,12 +269,15 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             drop(reason);
             return;
         }
-        bool is_used_up;
-        if (meta.is_uplink == 1) {
-            decapsulate.apply(hdr);
-            decrease_uplink_ttl.apply(hdr.inner_ipv4, hdr.inner_ipv6, is_used_up);
-        } else {
+        bool is_used_up = false;
+        if (meta.is_uplink == 0) {
             decrease_downlink_ttl.apply(hdr.ipv4, hdr.ipv6, is_used_up);
+        } else {
+            decapsulate.apply(hdr);
+            // Between tunnels this UPF is no router: neighbour discovery needs its hop limit of 255.
+            if (!hdr.tunnel_gtpu.isValid()) {
+                decrease_uplink_ttl.apply(hdr.inner_ipv4, hdr.inner_ipv6, is_used_up);
+            }
         }
         if (is_used_up) {
             drop(DROP_TTL);
