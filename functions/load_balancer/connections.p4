@@ -174,14 +174,12 @@ control ChooseBackend(in headers_t hdr, inout metadata_t meta, in standard_metad
             connections.count(CONNECTION_MOVED);
         } else if (is_known == 1) {
             connections.count(CONNECTION_KNOWN);
-        } else if (is_kept == 1) {
+        } else if (meta.is_error == 0 && is_kept == 1) {
             connections.count(CONNECTION_NEW);
-        } else {
+        } else if (meta.is_error == 0) {
             connections.count(CONNECTION_NO_PLACE);
-            if (meta.is_error == 0) {
-                digest<overflow_t>(OVERFLOW_RECEIVER, { hdr.ipv6.isValid() ? 1w1 : 1w0, client, address, meta.protocol,
-                                                        meta.client_port, meta.service_port, meta.backend });
-            }
+            digest<overflow_t>(OVERFLOW_RECEIVER, { hdr.ipv6.isValid() ? 1w1 : 1w0, client, address, meta.protocol,
+                                                    meta.client_port, meta.service_port, meta.backend });
         }
     }
 }

@@ -257,6 +257,7 @@ def errors():
             error = IP(src="203.0.113.1", dst=VIP) / ICMP(type=kind, code=code) / Raw(bytes(inside)[:28])
             backend = 3 if slot_of(CLIENT, VIP, 6, port, 443) % 2 == 0 else 4
             test.through(CLIENTS, IN / error, SERVERS, ipip(LB, f"10.1.0.1{backend}", hop(error)))
+    test.counter("connections", NEW, 0)
     test.say("With NAT the packet inside gets the address of the back end, too.")
     for layer in (TCP(sport=80, dport=5001, seq=9), UDP(sport=80, dport=5001, len=16, chksum=0x1234)):
         make = lambda source, port: (
