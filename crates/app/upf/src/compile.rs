@@ -199,20 +199,24 @@ fn source_prefix(pdrs: &[&Pdr]) -> u128 {
     source(pdrs, NO_PREFIX, |addresses| Some(u128::from(addresses.v6?) >> 64))
 }
 
-/// The address that all packets of PDRs must come from: 0 for any, when one of them names no UE or they name several;
+/// The address that all packets of PDRs must come from: 0 for any, when none of them names a UE or they name several;
 /// `none` when their UEs have none of this family (TS 29.244 §5.2.1: a PDR finds packets from the addresses that it
-/// names).
+/// names). One that names no UE is of that of the others: SMFs leave it out of PDRs for QoS flows.
 fn source(pdrs: &[&Pdr], none: u128, address: impl Fn(&Addresses) -> Option<u128>) -> u128 {
     let mut found = BTreeSet::new();
+    let mut is_named = false;
     for pdr in pdrs {
+        if pdr.pdi.source != Interface::Access {
+            return 0;
+        }
         let named = pdr.pdi.ue.map(|ue| ue.addresses);
-        match named.filter(|named| pdr.pdi.source == Interface::Access && named.any().is_some()) {
-            Some(named) => found.extend(address(&named)),
-            None => return 0,
+        if let Some(named) = named.filter(|named| named.any().is_some()) {
+            is_named = true;
+            found.extend(address(&named));
         }
     }
     match found.len() {
-        0 => none,
+        0 if is_named => none,
         1 => found.first().copied().unwrap_or(0),
         _ => 0,
     }

@@ -271,6 +271,46 @@ fn a_qer_with_the_qfi_0_is_that_of_the_session() {
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
 }
 
+/// Open5GS's SMF has one for router solicitations in each session, and one for each QoS flow.
+#[test]
+fn a_pdr_without_the_ue_does_not_end_the_check_of_sources() {
+    let nameless = |writer: &mut Writer, id: u16, filter: &str| {
+        writer.element(kind::CREATE_PDR, |pdr| {
+            pdr.u16_element(kind::PDR_ID, id);
+            pdr.u32_element(kind::PRECEDENCE, 100);
+            pdr.element(kind::PDI, |pdi| {
+                pdi.u8_element(kind::SOURCE_INTERFACE, 0);
+                let tunnel = FTeid::Given {
+                    teid: 0x1001,
+                    addresses: own(),
+                };
+                pdi.element(kind::F_TEID, |value| tunnel.write(value));
+                pdi.element(kind::SDF_FILTER, |value| {
+                    value.u16(0x0100);
+                    value.u16(filter.len() as u16);
+                    value.bytes(filter.as_bytes());
+                });
+            });
+            pdr.u32_element(kind::FAR_ID, 1);
+        });
+    };
+    let sources = |names_ue: bool| {
+        let session = session(|writer| {
+            if names_ue {
+                pdr(writer, 1, 200, 0, Some(0x1001), None);
+            }
+            nameless(writer, 3, "permit out 58 from ff02::2/128 to assigned");
+            nameless(writer, 4, "permit out 17 from 198.51.100.0/24 to assigned");
+            other_rules(writer, None, 0);
+        });
+        let entries = compiled(&session, &mut RuleSets::default());
+        let uplink = action(&entries, Table::SessionsUplink, &[0x1001]).expect("a session");
+        uplink.values[2..].to_vec()
+    };
+    assert_eq!(sources(true), [u128::from(UE), u64::MAX.into()]);
+    assert_eq!(sources(false), [0, 0]);
+}
+
 /// free5GC's SMF sends three or four URRs for a PDR.
 #[test]
 fn a_pdr_has_up_to_four_urrs() {
