@@ -22,9 +22,11 @@ from test_end_to_end import SERVER, SERVER_V6, UE, UE_V6, make, start_gnb
 
 PROGRAM = HERE / "upf.p4"
 GRPC = "unix:{}"
+# free5GC's SMF sends up to four URRs for a PDR.
+MORE_URRS = 3
 SESSION = {
     "do": "establish", "session": 1, "ue": UE, "ue_prefix": UE_V6, "gnb": "192.168.3.2", "teid": 0x2001, "qfi": 9,
-    "volume_threshold": 300_000, "blocked": ["permit out 17 from 203.0.113.0/24 9999 to assigned"],
+    "volume_threshold": 300_000, "more_urrs": MORE_URRS, "blocked": ["permit out 17 from 203.0.113.0/24 9999 to assigned"],
 }  # fmt: skip
 ACCEPTED, MANDATORY_MISSING, CONTEXT_NOT_FOUND, NO_ASSOCIATION, RULE_FAILURE = 1, 66, 65, 72, 73
 
@@ -149,8 +151,12 @@ def session(smf, gnb, server):
     blocked = ["python3", "-c", "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
                f"s.bind(('{UE}', 0)); s.settimeout(0.5); s.sendto(b'x', ('{SERVER}', 9999)); s.recv(9)"]  # fmt: skip
     check("timed out" in gnb.run(*blocked, check=False), "a flow with a filter of its own is dropped")
-    queried = smf.accepted(do="modify", session=1, query=True)["usage"]
-    check(queried and queried[0]["trigger"][0] & 128, f"usage on request: {queried}")
+    queried = smf.accepted(do="modify", session=1, query=True, more_urrs=MORE_URRS)["usage"]
+    check(queried and queried[0]["trigger"][0] & 128, f"usage on request: {queried[:1]}")
+    counted = [(one["uplink"], one["downlink"]) for one in queried[1:]]
+    # iperf3 may end before all is delivered.
+    same = len(counted) == MORE_URRS and len(set(counted)) == 1 and min(counted[0]) > 100_000
+    check(same, f"the further URRs of the PDRs have counted alike: {counted}")
     return teid
 
 

@@ -37,6 +37,8 @@ type command struct {
 	Quota     uint64 `json:"volume_quota"`
 	Period    uint64 `json:"period"`
 	Query     bool   `json:"query"`
+	// Further URRs of each PDR, which only count.
+	MoreURRs uint32 `json:"more_urrs"`
 	// Flow descriptions of a PDR of their own, which drops.
 	Blocked []string `json:"blocked"`
 	// Whether the UPF sends an end marker into the old tunnel (SNDEM of PFCPSMReq-Flags).
@@ -199,6 +201,9 @@ func (c *command) rules() []*ie.IE {
 		ie.NewCreateQER(ie.NewQERID(sessionQER), ie.NewGateStatus(0, 0), ie.NewMBR(rate(c.SessionRate), rate(c.SessionRate))),
 		ie.NewCreateURR(c.usage()...),
 	}
+	for id := uint32(theURR + 1); id <= theURR+c.MoreURRs; id++ {
+		rules = append(rules, ie.NewCreateURR(ie.NewURRID(id), ie.NewMeasurementMethod(0, 1, 0), ie.NewReportingTriggers(0, 0, 0)))
+	}
 	if len(c.Blocked) > 0 {
 		rules = append(rules,
 			ie.NewCreateFAR(ie.NewFARID(dropFAR), ie.NewApplyAction(drop, 0)),
@@ -264,6 +269,9 @@ func (c *command) rule(id uint16, precedence, far uint32, detection []*ie.IE, fi
 		ie.NewPDRID(id), ie.NewPrecedence(precedence), ie.NewPDI(detection...), ie.NewFARID(far),
 		ie.NewURRID(theURR), ie.NewQERID(flowQER), ie.NewQERID(sessionQER),
 	}
+	for id := uint32(theURR + 1); id <= theURR+c.MoreURRs; id++ {
+		elements = append(elements, ie.NewURRID(id))
+	}
 	return append(elements, more...)
 }
 
@@ -315,7 +323,9 @@ func (c *command) changes() []*ie.IE {
 		changes = append(changes, ie.NewUpdateURR(c.usage()...))
 	}
 	if c.Query {
-		changes = append(changes, ie.NewQueryURR(ie.NewURRID(theURR)))
+		for id := uint32(theURR); id <= theURR+c.MoreURRs; id++ {
+			changes = append(changes, ie.NewQueryURR(ie.NewURRID(id)))
+		}
 	}
 	return changes
 }
