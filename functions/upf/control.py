@@ -215,6 +215,8 @@ class Upf:
         self.settings = {}
         self.entries = control.Entries(switch)
         self.buffers = collections.defaultdict(lambda: collections.deque(maxlen=BUFFERED_MAX))
+        # Held while the entries of a file are written: until then it is unknown what a kept packet meets.
+        self.lock = asyncio.Lock()
         self.sequence = 0
         self.unanswered = collections.Counter()
 
@@ -226,10 +228,11 @@ class Upf:
         before, earlier = self.sessions(), self.settings
         settings = checked(forms.read(self.path, FORM))
         meters = [(control.MODIFY, one) for one in meter_entries(settings)]
-        written = await self.entries.apply(table_entries(settings), also=meters)
-        self.settings = settings
-        for number, session in self.sessions().items():
-            await self.moved(before.get(number), session, earlier)
+        async with self.lock:
+            written = await self.entries.apply(table_entries(settings), also=meters)
+            self.settings = settings
+            for number, session in self.sessions().items():
+                await self.moved(before.get(number), session, earlier)
         print(f"{len(self.sessions())} sessions: {written}", flush=True)
 
     async def moved(self, before, session, earlier):
@@ -247,8 +250,24 @@ class Upf:
         if old == "idle" and new == "active":
             kept = self.buffers.pop(session["id"], ())
             for port, frame in kept:
-                await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=1, route=0, padding=0)])
+                await self.process(port, frame)
             print(f"session {session['id']}: {len(kept)} packets that were kept", flush=True)
+
+    async def process(self, port, frame):
+        """Lets a kept packet meet the rules once more, as if it came by its port."""
+        await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=1, route=0, padding=0)])
+
+    async def keep(self, number, port, frame):
+        """Keeps a packet of an idle UE. One that was on its way while the UE became active goes on."""
+        async with self.lock:
+            session = self.sessions().get(number)
+            if session and session.get("state", "active") == "active":
+                await self.process(port, frame)
+                return
+            if not self.buffers[number]:
+                # With an SMF, a report would go to it here, and it would page the UE.
+                print(f"session {number}: downlink data", flush=True)
+            self.buffers[number].append((port, frame))
 
     async def send_message(self, settings, peer, message, teid, sequence=0):
         own = source(settings, peer)
@@ -260,10 +279,7 @@ class Upf:
         async for packet in self.switch.read_packets():
             reason, session = packet["reason"], packet["session"]
             if reason == REASON_BUFFER:
-                if not self.buffers[session]:
-                    # With an SMF, a report would go to it here, and it would page the UE.
-                    print(f"session {session}: downlink data", flush=True)
-                self.buffers[session].append((packet["ingress_port"], packet.payload))
+                await self.keep(session, packet["ingress_port"], packet.payload)
             elif reason == REASON_GTPU:
                 self.message(packet.payload, session)
             elif reason == REASON_ROUTER_SOLICITATION:
