@@ -236,7 +236,8 @@ class LoadBalancer:
         self.pin_idle = pin_idle
         self.settings = {}
         self.entries = control.Entries(switch)
-        self.pinned = set()
+        # Connection -> its entry.
+        self.pinned = {}
         # Whether frames to other stations are dropped.
         self.refuses_others = False
         self.dead = set()
@@ -302,6 +303,7 @@ class LoadBalancer:
             self.refuses_others = True
         self.settings, self.dead = settings, dead
         print(written, flush=True)
+        await self.unpin_dead()
 
     async def take_over(self):
         """Makes what an earlier run has written the entries of this one: dead back ends and pinned connections, too."""
@@ -312,17 +314,38 @@ class LoadBalancer:
                 if one.data == 0:
                     self.dead.add(number)
         async for one in self.switch.read(fy.P4TableEntry("pinned")):
-            self.pinned.add(pinned_key(one.match))
+            self.pinned[pinned_key(one.match)] = one
+
+    def takes(self, backend):
+        """Whether connections stay at a back end: it is in the file, and not dead."""
+        return backend not in self.dead and any(one["number"] == backend for one in self.settings["backend"])
 
     async def pin(self):
         """Connections without a place in the registers get an entry each."""
         await control.listen_to_digests(self.switch, "overflow_t", max_timeout_ns=10_000_000)
         async for digest in self.switch.read_digests("overflow_t"):
-            entries = {key: self.pinned_entry(one) for one in digest if (key := pinned_key(one)) not in self.pinned}
-            with control.refusals_reported(f"{len(entries)} connections are not pinned"):
-                await control.write(self.switch, [(control.INSERT, one) for one in entries.values()])
-                self.pinned |= set(entries)
+            async with self.lock:
+                await self.pin_all(digest)
             await self.switch.write([digest.ack()])
+
+    async def pin_all(self, overflows):
+        """Pins connections. One whose back end has died on the way is told of again, with another one."""
+        entries = {
+            key: self.pinned_entry(one)
+            for one in overflows
+            if (key := pinned_key(one)) not in self.pinned and self.takes(one["backend"])
+        }
+        with control.refusals_reported(f"{len(entries)} connections are not pinned"):
+            await control.write(self.switch, [(control.INSERT, one) for one in entries.values()])
+            self.pinned |= entries
+
+    async def unpin_dead(self):
+        """Connections of a dead back end have moved. Without their entries they stay where they are when it comes back."""
+        gone = {key: one for key, one in self.pinned.items() if not self.takes(one.action.args["backend"])}
+        with control.refusals_reported(f"{len(gone)} connections stay pinned to back ends that are dead"):
+            await control.write(self.switch, [(control.DELETE, one) for one in gone.values()])
+            for key in gone:
+                del self.pinned[key]
 
     def pinned_entry(self, one):
         match = {name: one[name] for name in ("client", "address")}
@@ -332,9 +355,12 @@ class LoadBalancer:
     async def unpin(self):
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
-                with control.refusals_reported("a pinned connection stays"):
-                    await self.switch.delete([one])
-                    self.pinned.discard(pinned_key(one.match))
+                async with self.lock:
+                    if pinned_key(one.match) not in self.pinned:
+                        continue
+                    with control.refusals_reported("a pinned connection stays"):
+                        await self.switch.delete([one])
+                        del self.pinned[pinned_key(one.match)]
 
     async def check(self, seconds):
         """Health checks of all back ends, side by side."""
