@@ -2,7 +2,7 @@
 
 use crate::files;
 use crate::output;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use forebay_daemon::NumberedPort;
 use forebay_packet::Port;
 use forebay_packet::decorators::Capture;
@@ -40,7 +40,7 @@ pub fn open(
         let opened = forebay_ports::open_beside(spec, shares, options, &merge);
         let opened = opened.with_context(|| format!("port {spec}"))?;
         for opened in opened {
-            let port = captured(opened.port, captures, opened.number)?;
+            let port = captured(opened.port, captures, opened.number, specs)?;
             ports.push((opened.number, port));
             means.insert(opened.number, opened.means);
         }
@@ -67,26 +67,38 @@ pub enum Captures<'a> {
 }
 
 /// The port with capture files of its traffic.
-fn captured(port: Box<dyn Port>, captures: Captures<'_>, number: u32) -> Result<Box<dyn Port>> {
+fn captured(port: Box<dyn Port>, captures: Captures<'_>, number: u32, specs: &[PortSpec]) -> Result<Box<dyn Port>> {
     match captures {
         Captures::None => Ok(port),
         Captures::ByPort(folder) => {
-            let writer = capture_file(folder, &format!("port{number}.pcap"))?;
+            let writer = capture_file(folder, &format!("port{number}.pcap"), specs)?;
             Ok(Box::new(Capture::new(port, writer)))
         }
         Captures::ByInterface(folder) => {
             let name = port.name().to_string();
-            let received = capture_file(folder, &format!("{name}_in.pcap"))?;
-            let sent = capture_file(folder, &format!("{name}_out.pcap"))?;
+            let received = capture_file(folder, &format!("{name}_in.pcap"), specs)?;
+            let sent = capture_file(folder, &format!("{name}_out.pcap"), specs)?;
             let port = Capture::of_received(port, received);
             Ok(Box::new(Capture::of_sent(port, sent)))
         }
     }
 }
 
-fn capture_file(folder: &Path, name: &str) -> Result<Writer<BufWriter<File>>> {
+/// Refuses to write a capture to a file that a port reads or writes.
+///
+/// # Errors
+/// When a port does.
+pub fn check_capture(path: &Path, specs: &[PortSpec]) -> Result<()> {
+    if let Some(spec) = specs.iter().find(|spec| spec.uses_file(path)) {
+        bail!("the capture {} would empty a file of port {spec}", path.display());
+    }
+    Ok(())
+}
+
+fn capture_file(folder: &Path, name: &str, specs: &[PortSpec]) -> Result<Writer<BufWriter<File>>> {
     files::make_folder(folder)?;
     let path = folder.join(name);
+    check_capture(&path, specs)?;
     let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
     file.with_context(|| format!("cannot write {}", path.display()))
 }

@@ -427,6 +427,26 @@ fn a_running_switch_captures_its_ports() {
 }
 
 #[test]
+fn a_capture_does_not_empty_the_input_of_a_port() {
+    let folder = folder();
+    let input = capture(folder.path(), "port0.pcap", &[&[0, 1, 7]]);
+    let content = std::fs::read(&input).expect("the input");
+    let (source, port) = (program(), format!("0@pcap:{input}"));
+    let captures = folder.path().to_string_lossy().into_owned();
+    let arguments = ["run", source.as_str(), "-i", port.as_str()];
+    for options in [["--pcap", captures.as_str()], ["--capture", input.as_str()]] {
+        let ran = forebay(&[&arguments[..], &options].concat());
+        assert_eq!(ran.code, 2, "{options:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains("would empty a file of port 0@pcap:"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(std::fs::read(&input).expect("the input"), content, "{options:?}");
+    }
+}
+
+#[test]
 fn it_is_said_what_keeps_packets_off_the_fast_path() {
     let folder = folder();
     let input = capture(folder.path(), "in.pcap", &[&[0; 14]]);

@@ -11,9 +11,11 @@
 //! interface or file exists is found out by [`open`](crate::open()).
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use forebay_dpdk::DpdkOptions;
 
@@ -114,6 +116,13 @@ pub struct SpecError {
 }
 
 impl PortSpec {
+    /// Whether the port reads or writes this file.
+    pub fn uses_file(&self, path: &Path) -> bool {
+        let (input, output) = files(self);
+        let path = path.to_string_lossy();
+        input.into_iter().chain(output).any(|file| are_one_file(file, &path))
+    }
+
     /// The existing interface that it stands on; none when it is of another kind.
     pub fn interface(&self) -> Option<&str> {
         match &self.kind {
@@ -227,9 +236,7 @@ fn check_distinct(specs: &[PortSpec], new: &PortSpec, text: &str) -> Result<(), 
         ));
     }
     if let Some(device) = device(&new.kind)
-        && let Some(other) = specs
-            .iter()
-            .find(|spec| self::device(&spec.kind).as_ref() == Some(&device))
+        && let Some(other) = specs.iter().find(|spec| share_device(spec, new))
     {
         return Err(kind.error(
             format!("`{device}` already is port {}", other.number),
@@ -254,13 +261,29 @@ fn overwritten<'a>(specs: &'a [PortSpec], new: &'a PortSpec) -> Option<&'a str> 
     })
 }
 
-/// Whether two paths lead to one file, which may have several.
+/// Whether two ports have one device, or write one file.
+fn share_device(one: &PortSpec, other: &PortSpec) -> bool {
+    match (files(one).1, files(other).1) {
+        (Some(one), Some(other)) => are_one_file(one, other),
+        _ => device(&one.kind).is_some_and(|device| self::device(&other.kind) == Some(device)),
+    }
+}
+
+/// Whether two paths lead to one file, which may have several, or would if it were made.
 fn are_one_file(one: &str, other: &str) -> bool {
-    let identity = |path: &str| {
-        let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-        Some((found.dev(), found.ino()))
-    };
     one == other || identity(one).is_some_and(|found| identity(other) == Some(found))
+}
+
+/// The numbers of a file, or those of the folder in which it would be made, with its name.
+fn identity(path: &str) -> Option<(u64, u64, Option<&OsStr>)> {
+    if let Ok(found) = std::fs::metadata(path) {
+        return found.is_file().then(|| (found.dev(), found.ino(), None));
+    }
+    let path = Path::new(path);
+    let name = path.file_name()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = std::fs::metadata(folder.unwrap_or(Path::new("."))).ok()?;
+    Some((folder.dev(), folder.ino(), Some(name)))
 }
 
 /// The files that a port reads and writes.
@@ -728,6 +751,23 @@ mod tests {
             assert!(error.message.ends_with("would be emptied before it is read"), "{error}");
         }
         assert!(ports("capture", "copy").is_ok() && ports("capture", "new").is_ok());
+        let spec = PortSpec::parse(&format!("1@pcap:{},{}", path("link"), path("new"))).expect("a port");
+        for (name, is_used) in [("capture", true), ("./new", true), ("copy", false), ("newer", false)] {
+            assert_eq!(spec.uses_file(Path::new(&path(name))), is_used, "{name}");
+        }
+    }
+
+    #[test]
+    fn two_ports_do_not_write_one_file_by_other_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let ports = |other: &str| {
+            let texts = [format!("1@pcap:,{}", path("new")), format!("2@pcap:,{}", path(other))];
+            PortSpec::parse_all(texts.iter().map(String::as_str))
+        };
+        let error = ports("./new").expect_err("it is one file");
+        assert!(error.message.ends_with("already is port 1"), "{error}");
+        assert!(ports("other").is_ok());
     }
 
     proptest! {

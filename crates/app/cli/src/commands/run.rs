@@ -9,7 +9,7 @@ use crate::output;
 use crate::packet_log::LogOptions;
 use crate::program::{CompileOptions, Engine};
 use crate::readiness::{Readiness, ReadyOptions, ServiceManager};
-use crate::run_ports::{Captures, announce, open, shares};
+use crate::run_ports::{Captures, announce, check_capture, open, shares};
 use crate::run_records::Records;
 use crate::statistics::{Statistics, counters_json};
 use crate::switch_options::SwitchOptions;
@@ -200,6 +200,9 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     config.start_ns -= start.clock_ns();
     let workers = arguments.switch.workers(&start.pipeline)?;
     let cpu_port = arguments.cpu_port(&start.pipeline, &specs)?;
+    if let Some(capture) = &arguments.capture {
+        check_capture(capture, &specs)?;
+    }
     let records = Records::open(extras.log.as_ref(), arguments.capture.as_deref(), &workers)?;
     let written = arguments.written(&start);
     let ready_when = arguments.ready_when(&start)?;
