@@ -210,9 +210,12 @@ impl Checker {
             self.error(codes::TYPE_ARGUMENTS, span, message);
             return false;
         }
-        for (var, ty) in callable.type_params.iter().zip(types) {
+        for ((var, ty), written) in callable.type_params.iter().zip(types).zip(explicit) {
             if !ty.is_unknown() {
                 inference.found.bind(*var, ty);
+            } else if !matches!(written.kind, ast::TypeKind::DontCare) {
+                // What it names was reported.
+                return false;
             }
         }
         true
@@ -390,6 +393,9 @@ impl Checker {
                 types.push(Type::Unknown);
                 continue;
             }
+            if ty.any(&|ty| *ty == Type::Int) && self.are_erroneous(values) {
+                return None;
+            }
             let place = self.without_width(callable, *var, values).unwrap_or(span);
             if !self.check_inferred(&ty, callable, *var, place) {
                 return None;
@@ -399,15 +405,20 @@ impl Checker {
         Some(types)
     }
 
-    /// Whether the declaration of a parser or control among the arguments has a parameter whose type was reported.
+    /// Whether the type of an argument was reported, or that of a parameter of a parser or control among the arguments.
     fn are_erroneous(&self, values: &[Option<Expr>]) -> bool {
+        if !self.diagnostics.has_errors() {
+            return false;
+        }
         let params = |ty: &Type| match ty {
             Type::Parser(id, _) => self.program.parsers[id.index()].params.clone(),
             Type::Control(id, _) => self.program.controls[id.index()].params.clone(),
             _ => Vec::new(),
         };
-        let mut params = values.iter().flatten().flat_map(|value| params(&value.ty));
-        self.diagnostics.has_errors() && params.any(|param| self.param_type(&param).any(&Type::is_unknown))
+        values.iter().flatten().any(|value| {
+            let mut params = params(&value.ty).into_iter();
+            value.ty.any(&Type::is_unknown) || params.any(|param| self.param_type(&param).any(&Type::is_unknown))
+        })
     }
 
     /// The number without a width among the arguments from which a type parameter is inferred.
@@ -493,7 +504,7 @@ impl Checker {
             };
         };
         let name = self.param_name(param).to_string();
-        if ty.is_unknown() && matches!(self.param_type(param), Type::Var(_)) {
+        if ty.is_unknown() && matches!(self.param_type(param), Type::Var(_)) && !self.diagnostics.has_errors() {
             let message = format!("the type of the argument for `{name}` cannot be inferred");
             self.error(codes::CANNOT_INFER, value.span, message);
         }

@@ -90,6 +90,9 @@ impl Checker {
             self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
             return;
         }
+        if self.has_unknown(ty) {
+            return;
+        }
         let has_varbit = self.has_varbit_or_union(ty);
         if call.args.len() == 1 && has_varbit {
             let message = "a header with a varbit field needs a second argument: the number of bits of that field";
@@ -101,6 +104,9 @@ impl Checker {
     }
 
     fn check_lookahead(&mut self, ty: &Type, span: Span) {
+        if self.has_unknown(ty) {
+            return;
+        }
         let data = crate::size::size_in_bits(&self.program, ty).is_some() || ty.any(&|ty| matches!(ty, Type::Var(_)));
         if !data || self.has_varbit_or_union(ty) {
             let message = format!("lookahead needs a type of fixed size, which {} is not", self.show(ty));
@@ -121,6 +127,17 @@ impl Checker {
                         .any(|ty| self.has_varbit_or_union(ty))
             }
             _ => ty.parts().into_iter().any(|part| self.has_varbit_or_union(part)),
+        }
+    }
+
+    /// Whether the type of a part was reported.
+    fn has_unknown(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Composite(id, args) => {
+                let types = self.program.field_types(*id, args);
+                types.iter().any(|ty| self.has_unknown(ty))
+            }
+            _ => ty.is_unknown() || ty.parts().into_iter().any(|part| self.has_unknown(part)),
         }
     }
 
