@@ -76,7 +76,7 @@ static ALLOCATOR: forebay_budget::Counting = forebay_budget::Counting;
 #[command(
     name = "forebay",
     version = version::LONG,
-    max_term_width = 100,
+    max_term_width = 120,
     after_help = "\
 Begin with:
   forebay check programs/l3fwd/l3fwd.p4    what is wrong with a program

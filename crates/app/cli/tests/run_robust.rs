@@ -188,6 +188,14 @@ fn there_is_a_weight_for_each_queue() {
 }
 
 #[test]
+fn the_help_is_wrapped() {
+    let help = forebay(&["run", "--help"]).stdout;
+    let longest = help.lines().max_by_key(|line| line.chars().count());
+    let longest = longest.expect("there are lines");
+    assert!(longest.chars().count() <= 120, "{longest}");
+}
+
+#[test]
 fn the_help_names_every_kind_of_port() {
     let help = forebay(&["run", "--help"]).stdout;
     for kind in [

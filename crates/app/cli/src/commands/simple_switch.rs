@@ -29,7 +29,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 pub fn run_under_name(kind: Kind) -> Result<Status> {
     let command = Arguments::augment_args(Command::new(kind.name()));
     let about = format!("In the place of BMv2's {}", kind.name());
-    let matches = command.about(about).max_term_width(100).try_get_matches();
+    let matches = command.about(about).max_term_width(120).try_get_matches();
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = arguments.unwrap_or_else(|error| output::usage(error).exit());
     run_as(&arguments, kind)
