@@ -1032,3 +1032,25 @@ fn a_switch_that_has_not_started_yet_is_waited_for() {
         "the table of the program"
     );
 }
+
+#[test]
+fn no_switch_is_looked_for_when_a_command_is_wrong() {
+    for (words, says) in [
+        (
+            ["tabel", "dump"],
+            "there is no command `tabel`\n  = help: did you mean `table`?",
+        ),
+        (
+            ["--grcp", "localhost:1"],
+            "there is no option `--grcp`\n  = help: did you mean `--grpc`?",
+        ),
+    ] {
+        let ran = forebay(&[&["ctl", "--wait", "60"][..], &words].concat());
+        assert_eq!(ran.code, 1, "{words:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(says) && !ran.stderr.contains("waiting"),
+            "{}",
+            ran.stderr
+        );
+    }
+}

@@ -81,12 +81,20 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             Err(mistake) => said(mistake.into()),
         };
     }
+    if let Some(option) = words.first().filter(|word| word.starts_with('-')) {
+        return said(no_option(option).into());
+    }
     if let Some(option) = words.iter().find(|word| is_option(word)) {
         let message = format!(
             "`{option}` stands before the command: forebay ctl {option} … {}",
             words[0]
         );
         return said(Mistake::new(message).into());
+    }
+    if !words.is_empty()
+        && let Err(mistake) = forebay_shell::command::check(&words)
+    {
+        return said(mistake.into());
     }
     match serve(arguments, &words, format) {
         Ok(status) => Ok(status),
@@ -101,6 +109,14 @@ fn help_wanted(words: &[String]) -> Option<&[String]> {
         [wanted @ .., last] if last == "--help" || last == "-h" => Some(wanted),
         _ => None,
     }
+}
+
+/// What is said of a word before the command that looks like an option.
+fn no_option(word: &str) -> Mistake {
+    let command = <Arguments as clap::Args>::augment_args(clap::Command::new("ctl"));
+    let names = command.get_arguments().filter_map(clap::Arg::get_long);
+    let names: Vec<String> = names.map(|name| format!("--{name}")).collect();
+    Mistake::unknown("option", word, names.iter().map(String::as_str))
 }
 
 /// Whether a word is an option of this command, which its commands do not have.

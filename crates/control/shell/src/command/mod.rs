@@ -226,6 +226,14 @@ pub fn form_of(words: &[String]) -> Option<(&'static Form, &[String])> {
         .map(|(form, count)| (form, &words[count..]))
 }
 
+/// Looks whether words begin as a command does, for which no program need be known.
+///
+/// # Errors
+/// When they do not.
+pub fn check(words: &[String]) -> Result<(), Mistake> {
+    form_of(words).map(|_| ()).ok_or_else(|| unknown(words))
+}
+
 /// Reads a line of words.
 ///
 /// # Errors
