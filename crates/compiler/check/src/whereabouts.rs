@@ -18,6 +18,32 @@ const OF_P4_14: &[(&str, &str)] = &[
     ("pop", "`STACK.pop_front(COUNT);`"),
 ];
 
+/// Fields of `standard_metadata_t` in other versions of v1model.p4, and what to write now.
+const OF_OTHER_V1MODELS: &[(&str, &str)] = &[
+    (
+        "qid",
+        "v1model.p4 has it where it is patched for BMv2's queues: name the folder of that file with -I",
+    ),
+    (
+        "drop",
+        "older versions of v1model.p4 had it; a packet that is to be dropped has 511 in `egress_spec`",
+    ),
+    ("clone_spec", LEAVE_OUT),
+    ("lf_field_list", LEAVE_OUT),
+    ("recirculate_flag", LEAVE_OUT),
+    ("recirculate_port", LEAVE_OUT),
+    ("resubmit_flag", LEAVE_OUT),
+];
+
+const LEAVE_OUT: &str = "older versions of v1model.p4 had it for BMv2 alone: leave it out";
+
+/// What to do about a field that a structure of the program has not, if it is one of another version of v1model.p4.
+pub(crate) fn in_another_v1model(structure: &str, field: &str) -> Option<&'static str> {
+    let mut known = OF_OTHER_V1MODELS.iter();
+    let found = known.find(|(name, _)| structure == "standard_metadata_t" && *name == field);
+    found.map(|(_, hint)| *hint)
+}
+
 impl Checker {
     /// What to do about a name that is not visible here, if something else of this name tells it.
     pub(crate) fn whereabouts(&self, name: &str) -> Option<String> {

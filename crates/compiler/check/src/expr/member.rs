@@ -3,6 +3,7 @@
 
 use crate::checker::Checker;
 use crate::hir::*;
+use crate::whereabouts::in_another_v1model;
 use forebay_syntax::ast;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
@@ -115,10 +116,13 @@ impl Checker {
                 .did_you_mean(&member.name, names.iter().map(String::as_str))
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
             let asks_validity = ["valid", "isvalid"].contains(&member.name.to_lowercase().as_str());
-            self.report(if asks_validity && self.program.is_header(&base.ty) {
-                diagnostic.hint("whether a header is valid is told by `.isValid()`")
-            } else {
-                diagnostic
+            let hint = match asks_validity && self.program.is_header(&base.ty) {
+                true => Some("whether a header is valid is told by `.isValid()`"),
+                false => in_another_v1model(&composite.name, &member.name),
+            };
+            self.report(match hint {
+                Some(hint) => diagnostic.hint(hint),
+                None => diagnostic,
             });
             return self.invalid(span);
         };
