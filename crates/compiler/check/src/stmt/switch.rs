@@ -37,6 +37,13 @@ impl Checker {
             }
         }
         let value = self.check_typed_value(expr);
+        if matches!(value.kind, ExprKind::Invalid) && value.ty.is_unknown() {
+            // Whether the labels are actions or values is not known.
+            for body in cases.iter().filter_map(|case| case.body.as_ref()) {
+                self.check_block(body);
+            }
+            return None;
+        }
         let allowed = matches!(
             value.ty,
             Type::Bit(_) | Type::Signed(_) | Type::Int | Type::Enum(_) | Type::Error | Type::NewType(_) | Type::Unknown
