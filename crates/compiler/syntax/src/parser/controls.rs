@@ -82,9 +82,7 @@ impl ProgramParser<'_> {
 
     /// `{ declarations apply { .. } }`
     fn control_body(&mut self, name: Span) -> Parsed<ControlBody> {
-        let open = self
-            .expect(TokenKind::LeftBrace, "and the body of the control, or `;`")?
-            .span;
+        let open = self.open_brace("and the body of the control, or `;`")?;
         let mut locals = Vec::new();
         let mut apply = None;
         while !self.at_end_of_list() || apply.is_none() && self.skip_early_end() {

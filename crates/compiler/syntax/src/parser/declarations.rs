@@ -394,7 +394,10 @@ impl ProgramParser<'_> {
         self.scoped(|parser| {
             let params = parser.parameters()?;
             if !matches!(parser.peek(), TokenKind::LeftBrace | TokenKind::At) {
-                return Err(parser.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the action"));
+                let reported = parser.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the action");
+                if !parser.is_brace_missing() {
+                    return Err(reported);
+                }
             }
             let annotations = parser.annotations()?;
             let body = parser.within(Inside::Action, |parser| parser.block(annotations))?;

@@ -432,7 +432,7 @@ impl ProgramParser<'_> {
 
     /// Reads elements between braces until `}`; errors in one do not keep the others from being read.
     fn braced<T>(&mut self, what: &str, mut element: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
-        let open = self.expect(TokenKind::LeftBrace, &format!("before {what}"))?;
+        let open = self.open_brace(&format!("before {what}"))?;
         let outer_commas = std::mem::replace(&mut self.commas, false);
         let mut list = Vec::new();
         while !self.at_end_of_list() {
@@ -444,8 +444,36 @@ impl ProgramParser<'_> {
         }
         self.commas = outer_commas;
         // An unclosed brace is no reason to lose what was read.
-        let _ = self.expect_close(TokenKind::RightBrace, open.span, what);
+        let _ = self.expect_close(TokenKind::RightBrace, open, what);
         Ok(list)
+    }
+
+    /// Reads `{`. One that is missing is reported, and what follows is read as if it were there if its `}` is.
+    fn open_brace(&mut self, place: &str) -> Parsed<Span> {
+        let here = self.span();
+        match self.expect(TokenKind::LeftBrace, place) {
+            Ok(brace) => Ok(brace.span),
+            Err(Reported) if self.is_brace_missing() => Ok(here),
+            Err(Reported) => Err(Reported),
+        }
+    }
+
+    /// Whether a line begins here, and before the next declaration at top level one `}` too many follows.
+    fn is_brace_missing(&self) -> bool {
+        if !self.token().starts_line {
+            return false;
+        }
+        let mut open = self.open_braces(0);
+        for token in &self.input.tokens[self.next..] {
+            match token.kind {
+                TokenKind::LeftBrace => open += 1,
+                TokenKind::RightBrace if open == 0 => return true,
+                TokenKind::RightBrace => open -= 1,
+                kind if token.starts_line && begins_top_level(kind) => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Whether a list in braces ends here: at `}`, at the end, or where only a brace left open explains what follows.
@@ -480,13 +508,8 @@ impl ProgramParser<'_> {
 
     /// Whether a line begins with a keyword that begins declarations at top level only.
     fn at_top_level_keyword(&self) -> bool {
-        use TokenKind::{Control, Enum, Extern, Header, HeaderUnion, Package, Parser, Struct, Typedef};
         let token = self.token();
-        token.starts_line
-            && matches!(
-                token.kind,
-                Control | Enum | Extern | Header | HeaderUnion | Package | Parser | Struct | Typedef
-            )
+        token.starts_line && begins_top_level(token.kind)
     }
 
     /// Skips what could not be read, and takes note of the names in it.
@@ -576,6 +599,15 @@ impl ProgramParser<'_> {
         let expected = format!("`,` or `{}` after {what}", close.text());
         Err(self.unexpected(codes::UNEXPECTED_TOKEN, &expected))
     }
+}
+
+/// Whether a keyword begins declarations that stand at top level only.
+fn begins_top_level(kind: TokenKind) -> bool {
+    use TokenKind::{Control, Enum, Extern, Header, HeaderUnion, Package, Parser, Struct, Typedef};
+    matches!(
+        kind,
+        Control | Enum | Extern | Header | HeaderUnion | Package | Parser | Struct | Typedef
+    )
 }
 
 /// Whether a keyword begins a declaration, property or statement: a good place to go on after an error.

@@ -19,7 +19,10 @@ enum ParserElement {
 impl ProgramParser<'_> {
     pub(super) fn parser_body(&mut self, name: Span) -> Parsed<ParserBody> {
         if !self.at(TokenKind::LeftBrace) {
-            return Err(self.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the parser, or `;`"));
+            let reported = self.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the parser, or `;`");
+            if !self.is_brace_missing() {
+                return Err(reported);
+            }
         }
         let errors_before = self.diagnostics.error_count();
         let mut has_states = false;
@@ -100,7 +103,7 @@ impl ProgramParser<'_> {
     fn state(&mut self, start: Span, annotations: Vec<crate::ast::Annotation>) -> Parsed<ParserState> {
         self.bump();
         let name = self.name("the name of a state")?;
-        let open = self.expect(TokenKind::LeftBrace, "before the body of the state")?.span;
+        let open = self.open_brace("before the body of the state")?;
         let (statements, transition) = self.within(Inside::State, |parser| parser.scoped(Self::state_body));
         let _ = self.expect_close(TokenKind::RightBrace, open, "the body of the state");
         Ok(ParserState {
