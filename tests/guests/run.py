@@ -30,6 +30,8 @@ PROGRAM = ROOT / "programs/portfwd/portfwd.p4"
 ENTRIES = ROOT / "programs/portfwd/entries.stf"
 MODULES = ["virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "failover", "net_failover", "virtio_net"]
 BOOT_PATIENCE = 240.0
+# A port keeps a few hundred kilobytes for a guest: what ten restarts may add is less than one of them leaking.
+MOST_GROWTH_KIB = 256
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -169,6 +171,11 @@ def mappings(process):
     return sum(1 for line in open(f"/proc/{process.pid}/maps") if "memfd" in line)
 
 
+def own_memory(process):
+    """KiB of resident memory that is not the guests'."""
+    return int(re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())[1])
+
+
 def check(arguments, folder):
     switch = start_switch(arguments, folder)
     sockets = [f"{folder}/{i}.sock" for i in (1, 2)]
@@ -186,7 +193,7 @@ def check(arguments, folder):
             raise Failed(f"iperf3 brought nothing:\n{report}")
         print(f"iperf3, TCP: {rates[-1]}")
         ping(first)
-        before = None
+        before = first_memory = None
         for number in range(arguments.restarts):
             guests[1].end()
             guests[1] = Guest(f"second-{number}", "10.0.0.2", sockets[1], folder, arguments.second_card)
@@ -195,9 +202,14 @@ def check(arguments, folder):
             ping(first)
             now = (descriptors(switch), mappings(switch))
             before = before or now
-            print(f"guest restart {number + 1}: ping 5 of 5; the switch has {now[0]} descriptors, {now[1]} mappings of guests")
+            memory = own_memory(switch)
+            first_memory = first_memory or memory
+            has = f"{now[0]} descriptors, {now[1]} mappings of guests, {memory} KiB"
+            print(f"guest restart {number + 1}: ping 5 of 5; the switch has {has}")
             if now != before:
                 raise Failed(f"the switch had {before} descriptors and mappings after the first restart, and has {now}")
+            if memory > first_memory + MOST_GROWTH_KIB:
+                raise Failed(f"the switch had {first_memory} KiB after the first restart, and has {memory}")
         for number in range(arguments.restarts):
             stop_switch(switch, "kill" if number % 2 else "terminate")
             switch = start_switch(arguments, folder)
