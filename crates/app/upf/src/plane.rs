@@ -267,7 +267,7 @@ impl Plane {
         }
     }
 
-    /// Another UPF has sent an end marker: whoever gets the packets of that tunnel gets one, too.
+    /// Passes an end marker of another UPF on, into the tunnels of the PDRs that match packets of its tunnel.
     fn pass_end_marker_on<'a>(&mut self, number: u32, sessions: &impl Fn(u64) -> Option<&'a Session>) {
         let Some((seid, endpoint)) = self.numbers.get(&number).copied() else {
             return;

@@ -53,7 +53,7 @@ pub trait Switch: Send + Sync + 'static {
     /// The status with which the call ends when it may not.
     fn may_read(&self, call: &Extensions) -> Result<(), Status>;
 
-    /// Notes that an answer of about so many bytes waits for its client.
+    /// Counts the bytes of an answer to the memory that answers to its client may use until it has received them.
     ///
     /// # Errors
     /// The status with which the call ends when too much waits for the client already.
