@@ -28,16 +28,22 @@ pub struct CpuPort {
     /// See [`Eras`].
     era: Arc<AtomicU64>,
     to_server_bytes: Bytes,
-    from_server: Receiver<PacketOut>,
+    /// `None` for a share that only sends.
+    from_server: Option<FromServer>,
+    counters: PortCounters,
+}
+
+/// Where packets of controllers are received.
+struct FromServer {
+    packets: Receiver<PacketOut>,
     /// A packet for a program that workers are taking over.
     held: Option<PacketOut>,
     turns: Arc<Turns>,
-    from_server_bytes: Bytes,
+    bytes: Bytes,
     wake: UnixStream,
     /// Bytes that were written to `wake`, and those that were read of it.
     rung: Arc<AtomicU64>,
     heard: u64,
-    counters: PortCounters,
 }
 
 /// Bytes of packets that wait.
@@ -255,13 +261,15 @@ pub fn link() -> std::io::Result<(CpuPort, DigestSender, Link)> {
         to_server,
         era,
         to_server_bytes,
-        from_server,
-        held: None,
-        turns,
-        from_server_bytes,
-        wake,
-        rung,
-        heard: 0,
+        from_server: Some(FromServer {
+            packets: from_server,
+            held: None,
+            turns,
+            bytes: from_server_bytes,
+            wake,
+            rung,
+            heard: 0,
+        }),
         counters: PortCounters::default(),
     };
     let digest_sender = DigestSender {
@@ -284,14 +292,17 @@ impl Port for CpuPort {
     }
 
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+        let Some(from_server) = &mut self.from_server else {
+            return Ok(0);
+        };
         // Before packets are taken: what comes later wakes the worker again.
-        if self.rung.load(Ordering::Acquire) != self.heard {
-            self.be_quiet();
+        if from_server.rung.load(Ordering::Acquire) != from_server.heard {
+            from_server.be_quiet();
         }
         let mut received = 0;
-        while received < max.min(burst.room()) {
-            let Some(frame) = self.next_frame() else { break };
-            self.from_server_bytes.remove(frame.len());
+        while received < max && burst.room() > 0 {
+            let Some(frame) = from_server.next_frame() else { break };
+            from_server.bytes.remove(frame.len());
             let mut packet = Packet::from_bytes(&frame);
             packet.timestamp_ns = now_ns;
             packet.original_length = packet.len() as u32;
@@ -321,11 +332,26 @@ impl Port for CpuPort {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness::Descriptor(self.wake.as_raw_fd())
+        let descriptor = |from_server: &FromServer| Readiness::Descriptor(from_server.wake.as_raw_fd());
+        self.from_server.as_ref().map_or(Readiness::Never, descriptor)
     }
 }
 
 impl CpuPort {
+    /// A share for each of several workers. The first one receives what controllers send, since packets that went on
+    /// to other workers could meet the next program there; each sends what its own worker has for controllers.
+    pub fn shares(self, workers: usize) -> Vec<CpuPort> {
+        let share = |_| CpuPort {
+            to_server: self.to_server.clone(),
+            era: Arc::clone(&self.era),
+            to_server_bytes: self.to_server_bytes.clone(),
+            from_server: None,
+            counters: PortCounters::default(),
+        };
+        let others: Vec<CpuPort> = (1..workers).map(share).collect();
+        std::iter::once(self).chain(others).collect()
+    }
+
     /// Hands a packet to the server; false when there is no room.
     fn hand_over(&self, packet: &[u8]) -> bool {
         if !self.to_server_bytes.add(packet.len()) {
@@ -338,12 +364,14 @@ impl CpuPort {
         }
         is_sent
     }
+}
 
+impl FromServer {
     /// The next packet for the program that runs.
     fn next_frame(&mut self) -> Option<Vec<u8>> {
         let present = self.turns.settled()?;
         loop {
-            let (turn, frame) = self.held.take().or_else(|| self.from_server.try_recv().ok())?;
+            let (turn, frame) = self.held.take().or_else(|| self.packets.try_recv().ok())?;
             if turn == present {
                 return Some(frame);
             }
@@ -351,7 +379,7 @@ impl CpuPort {
                 self.held = Some((turn, frame));
                 return None;
             }
-            self.from_server_bytes.remove(frame.len());
+            self.bytes.remove(frame.len());
             self.turns.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -380,6 +408,21 @@ mod tests {
         assert!(link.packets_out.send(vec![1; 60]));
         assert_eq!(port.receive(&mut burst, 8, 7), Ok(1));
         assert_eq!(port.send(&mut burst, 7), Ok(1));
+        assert_eq!(link.packets_in.packets.try_recv().unwrap(), (0, vec![1; 60]));
+    }
+
+    #[test]
+    fn one_share_receives_and_each_sends_for_itself() {
+        let (port, _, mut link) = link().unwrap();
+        let mut shares = port.shares(2);
+        let mut burst = Burst::new(8);
+        assert!(link.packets_out.send(vec![1; 60]));
+        assert_eq!(shares.len(), 2);
+        assert_eq!(shares[1].receive(&mut burst, 8, 0), Ok(0));
+        assert_eq!(shares[1].readiness(), Readiness::Never);
+        assert_eq!(shares[0].receive(&mut burst, 8, 0), Ok(1));
+        assert_eq!(shares[1].send(&mut burst, 0), Ok(1));
+        assert_eq!(shares[1].counters().sent_packets, 1);
         assert_eq!(link.packets_in.packets.try_recv().unwrap(), (0, vec![1; 60]));
     }
 

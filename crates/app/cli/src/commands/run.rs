@@ -208,6 +208,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let ready_when = arguments.ready_when(&start)?;
     let (mut ports, means) = arguments.open_ports(&specs, extras, &workers)?;
     let pipeline = Arc::clone(&start.pipeline);
+    let worker_count = workers.workers;
     let mut daemon = Daemon::new(Arc::clone(&pipeline), workers);
     daemon.configure(clock, config);
     daemon.busy_poll(arguments.busy_poll);
@@ -220,7 +221,9 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
         let join = Join::new()?;
         let (gated, gates) = Gates::before(ports, &means);
         ports = gated;
-        ports.push((cpu_port, Box::new(join.port)));
+        for share in join.port.shares(worker_count) {
+            ports.push((cpu_port, Box::new(share)));
+        }
         daemon.send_digests(join.digests);
         let times = (clock, config.start_ns);
         Some((arguments.control).start(join.link, start, (daemon.slot(), queues), times, gates)?)
