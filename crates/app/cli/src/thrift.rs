@@ -9,7 +9,7 @@ use forebay_pipeline::{CrcParameters, Pipeline};
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use forebay_server::{Address, Local};
 use forebay_thrift::{
-    About, Line, Notifications, PortAbout, QueueChange, QueueLimit, Runtime, Serving, Switch, only_shows,
+    About, Line, Load, Notifications, PortAbout, QueueChange, QueueLimit, Runtime, Serving, Switch, only_shows,
 };
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -106,8 +106,9 @@ impl Switch for OfServer {
         self.local.program()
     }
 
-    fn load(&self, program: &[u8]) -> Result<(), Error> {
-        self.local.save(program.to_vec())
+    fn load(&self, program: &[u8]) -> Result<Load<'_>, Error> {
+        let compiled = self.local.compile(program.to_vec())?;
+        Ok(Box::new(move || self.local.save(compiled)))
     }
 
     fn swap(&self) -> Result<(), Error> {
@@ -186,7 +187,7 @@ impl Switch for OfDevice<'_> {
         self.device.borrow().program().cloned()
     }
 
-    fn load(&self, _: &[u8]) -> Result<(), Error> {
+    fn load(&self, _: &[u8]) -> Result<Load<'_>, Error> {
         Err(not_running("name the program on its command line"))
     }
 

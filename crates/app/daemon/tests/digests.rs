@@ -79,7 +79,8 @@ fn those_of_a_program_that_was_replaced_are_lost() {
     assert_eq!((digests.take_refused(), digests.take_refused()), (1, 0));
     assert_eq!(replacements.load(Ordering::Relaxed), 0);
     let local = control_plane.server.local();
-    local.save(PROGRAM.as_bytes().to_vec()).expect("a correct program");
+    let program = local.compile(PROGRAM.as_bytes().to_vec()).expect("a correct program");
+    local.save(program).expect("no other one waits");
     local.commit().expect("a program was saved");
     assert_eq!(replacements.load(Ordering::Relaxed), 1);
     assert!(digests.send(present, seen(3)));

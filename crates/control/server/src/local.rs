@@ -3,7 +3,7 @@
 use crate::push::load_blob;
 use crate::shared::Shared;
 use forebay_gnmi::PortInfo;
-use forebay_p4runtime::{Error, Now};
+use forebay_p4runtime::{Error, NewProgram, Now};
 use forebay_pipeline::Pipeline;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 use std::sync::Arc;
@@ -45,14 +45,21 @@ impl Local {
         self.shared.call(|device, _| device.pipeline().cloned())
     }
 
-    /// Compiles a program, within the limits of a push, and puts it beside the one that runs. Reads and writes are
-    /// about it from now on; packets go through it after [`Local::commit`].
+    /// Compiles a program, within the limits of a push.
     ///
     /// # Errors
     /// What is wrong with the program; `ALREADY_EXISTS` while another one waits to be committed.
-    pub fn save(&self, blob: Vec<u8>) -> Result<(), Error> {
+    pub fn compile(&self, blob: Vec<u8>) -> Result<NewProgram, Error> {
         let options = self.shared.call(|device, _| device.begin_local_push())?;
-        let program = load_blob(self.shared.limits(), blob, options)?;
+        load_blob(self.shared.limits(), blob, options)
+    }
+
+    /// Puts a program beside the one that runs. Reads and writes are about it from now on; packets go through it after
+    /// [`Local::commit`].
+    ///
+    /// # Errors
+    /// `ALREADY_EXISTS` while another one waits to be committed.
+    pub fn save(&self, program: NewProgram) -> Result<(), Error> {
         let (saved, kept) = self.shared.change(|device, _| device.save_locally(program))?;
         saved.and(kept)
     }

@@ -39,7 +39,7 @@ pub use commands::{Line, are_commands, lines, only_shows};
 pub use notifications::Notifications;
 pub use runtime::Runtime;
 pub use server::{Serving, serve};
-pub use switch::{About, PortAbout, QueueChange, QueueLimit, Switch};
+pub use switch::{About, Load, PortAbout, QueueChange, QueueLimit, Switch};
 
 /// The port on which BMv2 listens.
 pub const DEFAULT_PORT: u16 = 9090;

@@ -10,10 +10,11 @@ use forebay_protocol::p4::v1::{Entity, MeterConfig, Update};
 use forebay_shell::Catalog;
 use forebay_shell::catalog::{Named, find};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Serves BMv2's calls and commands with a switch.
 pub struct Runtime<S> {
-    pub(crate) switch: S,
+    pub(crate) switch: Arc<S>,
     program_number: Option<u64>,
     pub(crate) catalog: Catalog,
     pub(crate) handles: HashMap<u32, Handles>,
@@ -26,7 +27,7 @@ impl<S: Switch> Runtime<S> {
     /// Does not call the switch yet.
     pub fn new(switch: S) -> Runtime<S> {
         Runtime {
-            switch,
+            switch: Arc::new(switch),
             program_number: None,
             catalog: Catalog::default(),
             handles: HashMap::new(),

@@ -1,5 +1,6 @@
 //! Answers calls on a port.
 
+use crate::calls;
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use crate::watch::watch;
@@ -46,12 +47,17 @@ impl Drop for Serving {
 ///
 /// # Errors
 /// When there can be no thread.
-pub fn serve<S: Switch + Send + 'static>(listener: TcpListener, switch: S) -> io::Result<Serving> {
+pub fn serve<S: Switch + Send + Sync + 'static>(listener: TcpListener, switch: S) -> io::Result<Serving> {
     let address = listener.local_addr()?;
     let listener = Arc::new(listener);
-    let runtime = Arc::new(Mutex::new(Runtime::new(switch)));
-    if lock(&runtime).switch().notifications().is_some() {
-        let watched = Arc::downgrade(&runtime);
+    let runtime = Runtime::new(switch);
+    let served = Arc::new(Served {
+        switch: Arc::clone(&runtime.switch),
+        runtime: Arc::new(Mutex::new(runtime)),
+        loading: Mutex::new(()),
+    });
+    if served.switch.notifications().is_some() {
+        let watched = Arc::downgrade(&served.runtime);
         thread::Builder::new()
             .name("watch".to_string())
             .spawn(move || watch(&watched))?;
@@ -61,7 +67,7 @@ pub fn serve<S: Switch + Send + 'static>(listener: TcpListener, switch: S) -> io
         let connections = Arc::new(AtomicUsize::new(0));
         for stream in accepting.incoming() {
             match stream {
-                Ok(stream) => start(stream, &runtime, &connections),
+                Ok(stream) => start(stream, &served, &connections),
                 // The listener is shut down.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => return,
                 // No descriptors are left, for example.
@@ -73,23 +79,41 @@ pub fn serve<S: Switch + Send + 'static>(listener: TcpListener, switch: S) -> io
     Ok(Serving { address, listener })
 }
 
-fn lock<S>(runtime: &Mutex<Runtime<S>>) -> MutexGuard<'_, Runtime<S>> {
-    runtime.lock().unwrap_or_else(PoisonError::into_inner)
+/// What connections share.
+struct Served<S> {
+    switch: Arc<S>,
+    runtime: Arc<Mutex<Runtime<S>>>,
+    /// Programs are compiled one after the other.
+    loading: Mutex<()>,
 }
 
-fn start<S: Switch + Send + 'static>(
+impl<S: Switch> Served<S> {
+    fn call(&self, call: &Message) -> Option<Message> {
+        if calls::is_load(call) {
+            let _turn = lock(&self.loading);
+            return calls::load(&*self.switch, &self.runtime, call);
+        }
+        lock(&self.runtime).call(call)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn start<S: Switch + Send + Sync + 'static>(
     stream: TcpStream,
-    runtime: &Arc<Mutex<Runtime<S>>>,
+    served: &Arc<Served<S>>,
     connections: &Arc<AtomicUsize>,
 ) {
     if connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
         connections.fetch_sub(1, Ordering::Relaxed);
         return;
     }
-    let (runtime, counted) = (Arc::clone(runtime), Arc::clone(connections));
+    let (served, counted) = (Arc::clone(served), Arc::clone(connections));
     let serve = move || {
         // A client that disconnects, or uses another protocol, gets no answer.
-        let _ = converse(&stream, &runtime);
+        let _ = converse(&stream, &served);
         counted.fetch_sub(1, Ordering::Relaxed);
     };
     if thread::Builder::new().name("thrift".to_string()).spawn(serve).is_err() {
@@ -97,7 +121,7 @@ fn start<S: Switch + Send + 'static>(
     }
 }
 
-fn converse<S: Switch>(stream: &TcpStream, runtime: &Mutex<Runtime<S>>) -> io::Result<()> {
+fn converse<S: Switch>(stream: &TcpStream, served: &Served<S>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream);
@@ -112,9 +136,29 @@ fn converse<S: Switch>(stream: &TcpStream, runtime: &Mutex<Runtime<S>>) -> io::R
         let Some(call) = Message::read(&mut reader, CALL_BYTES_MAX)? else {
             return Ok(());
         };
-        let answer = lock(runtime).call(&call);
-        if let Some(answer) = answer {
+        if let Some(answer) = served.call(&call) {
             writer.write_all(&answer.write())?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Client;
+    use crate::switch::testing::Idle;
+    use forebay_protocol::p4::v1::ForwardingPipelineConfig;
+
+    #[test]
+    fn calls_are_answered_while_a_program_is_compiled() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let serving = serve(listener, Idle(ForwardingPipelineConfig::default())).expect("threads");
+        let address = serving.address();
+        let connect = move || Client::connect(address).expect("a connection");
+        let loading = thread::spawn(move || connect().load_program(vec![0; 3_000]).expect("an answer"));
+        thread::sleep(Duration::from_millis(200));
+        assert!(connect().command("help").expect("an answer").is_ok());
+        assert!(!loading.is_finished(), "it was answered after the program");
+        assert_eq!(loading.join().expect("no panic"), Ok(()));
     }
 }

@@ -14,11 +14,11 @@ pub trait Switch {
     /// The program that runs; none while there is none.
     fn program(&self) -> Option<ForwardingPipelineConfig>;
 
-    /// Compiles another program, which other calls are about from now on.
+    /// Compiles another program, which may take long. Other calls are about it when what this gives has been called.
     ///
     /// # Errors
     /// `ALREADY_EXISTS` when another one waits for [`Switch::swap`]; else what is wrong with it.
-    fn load(&self, program: &[u8]) -> Result<(), Error>;
+    fn load(&self, program: &[u8]) -> Result<Load<'_>, Error>;
 
     /// Lets packets go through the program that was loaded.
     ///
@@ -65,6 +65,9 @@ pub trait Switch {
     /// What publishes its digests, if anything does.
     fn notifications(&self) -> Option<&Notifications>;
 }
+
+/// Puts a program that was compiled beside the one that runs. Its error is that of [`Switch::load`].
+pub type Load<'a> = Box<dyn FnOnce() -> Result<(), Error> + 'a>;
 
 /// Another limit for some queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +133,10 @@ pub(crate) mod testing {
             Some(self.0.clone())
         }
 
-        fn load(&self, _: &[u8]) -> Result<(), Error> {
-            Ok(())
+        /// A millisecond for each byte.
+        fn load(&self, program: &[u8]) -> Result<Load<'_>, Error> {
+            std::thread::sleep(std::time::Duration::from_millis(program.len() as u64));
+            Ok(Box::new(|| Ok(())))
         }
 
         fn swap(&self) -> Result<(), Error> {

@@ -8,13 +8,33 @@ use crate::codes::{
 };
 use crate::program::numbers;
 use crate::runtime::Runtime;
-use crate::switch::{PortAbout, QueueChange, QueueLimit, Switch};
+use crate::switch::{Load, PortAbout, QueueChange, QueueLimit, Switch};
 use crate::wire::{Fields, Value};
 use forebay_ir::CustomCrc;
 use forebay_p4runtime::{Code, Error};
 use forebay_pipeline::CrcParameters;
 use forebay_shell::catalog::{Named, find};
 use std::time::Duration;
+
+/// The method that loads a program.
+pub(super) const LOAD: &str = "bm_load_new_config";
+
+/// Compiles another program.
+pub(super) fn compile<'a, S: Switch>(switch: &'a S, arguments: &Arguments) -> Result<Load<'a>, Failure> {
+    switch.load(arguments.bytes(1)?).map_err(|error| load_refused(&error))
+}
+
+/// Lets calls be about a program that was compiled. Packets go through it after the swap.
+pub(super) fn put(load: Load) -> Answer {
+    load().map(|()| None).map_err(|error| load_refused(&error))
+}
+
+fn load_refused(error: &Error) -> Failure {
+    match error.code {
+        Code::AlreadyExists => ONGOING_SWAP.because(&error.message),
+        _ => Failure::undeclared(&error.message),
+    }
+}
 
 pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments: &Arguments) -> Option<Answer> {
     Some(match method {
@@ -33,10 +53,7 @@ pub(super) fn call<S: Switch>(runtime: &mut Runtime<S>, method: &str, arguments:
             .map(|()| None),
         "bm_reset_state" => runtime.reset().map(|()| None),
         "bm_serialize_state" => Err(Failure::undeclared("the state is kept with --save-state DIR")),
-        "bm_load_new_config" => arguments
-            .bytes(1)
-            .and_then(|program| runtime.load_program(program))
-            .map(|()| None),
+        LOAD => compile(&*runtime.switch, arguments).and_then(put),
         "bm_swap_configs" => runtime.swap_programs().map(|()| None),
         "bm_learning_ack" | "bm_learning_ack_buffer" | "bm_learning_set_timeout" | "bm_learning_set_buffer_size" => {
             learn(runtime, method, arguments)
@@ -237,17 +254,6 @@ impl<S: Switch> Runtime<S> {
                 done.map_err(|why| INVALID_CONFIG.because(why))
             }
         }
-    }
-
-    /// Compiles another program. Calls are about it from now on, packets go through it after the swap.
-    ///
-    /// # Errors
-    /// What is wrong with it, or that another one waits.
-    pub fn load_program(&self, program: &[u8]) -> Result<(), Failure> {
-        self.switch.load(program).map_err(|error| match error.code {
-            Code::AlreadyExists => ONGOING_SWAP.because(&error.message),
-            _ => Failure::undeclared(&error.message),
-        })
     }
 
     /// Lets packets go through the program that was loaded.
