@@ -65,6 +65,30 @@ MISTAKES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: TABLE.add({}, "drop", priority=-1), ValueError, "priority = -1 must be at least 0"),
     (lambda: TABLE.add({}, 5), TypeError, "an action is its name"),  # type: ignore[arg-type]
     (lambda: SWITCH.counter("arrived").__setitem__(0, 5), TypeError, "a pair of packets and bytes"),  # type: ignore[arg-type]
+    (lambda: SWITCH.register("seen")[2**70], IndexError, f"`seen` has no index {2**70}; it has 512 elements"),
+    (lambda: SWITCH.register("seen").__setitem__(-1, 0), IndexError, "`seen` has no index -1; it has 512 elements"),
+    (lambda: SWITCH.counter("arrived")[-1], IndexError, "`arrived` has no index -1; it has 512 elements"),
+    (lambda: SWITCH.meter("police")[2**70], IndexError, "`police` has no index"),
+    (lambda: SWITCH.register("seen").read(-1), ValueError, "first = -1 must be at least 0"),
+    (lambda: SWITCH.counter("arrived").__setitem__(0, (-1, 0)), ValueError, "packets = -1 must be at least 0"),
+    (
+        lambda: SWITCH.meter("police").__setitem__(0, forebay.Rates(1, 1, 2**64, 1)),
+        ValueError,
+        f"peak_rate = {2**64} must be at least 0 and at most {2**64 - 1}",
+    ),
+    (lambda: SWITCH.meter("police").__setitem__(0, [1]), TypeError, "rates are Rates"),  # type: ignore[call-overload]
+    (lambda: TABLE.add({}, forebay.Member(-1)), ValueError, "member = -1 must be at least 0"),
+    (lambda: TABLE.add({"dst_addr": forebay.Prefix(1, -1)}, "drop"), ValueError, "-1 is negative"),
+    (lambda: TABLE.remove({"dst_addr": 1}, priority=2**63), ValueError, "priority = .* must be at most"),
+    (lambda: SWITCH.multicast_group(2**16, [1]), ValueError, "group = 65536 must be at least 0 and at most 65535"),
+    (lambda: SWITCH.multicast_group(1, [(1, 2**16)]), ValueError, "instance = 65536 must be at least 0"),
+    (lambda: SWITCH.clone_session(1, [1], class_of_service=256), ValueError, "class_of_service = 256 must be at least"),
+    (lambda: SWITCH.trace(bytes(14), port=2**32), ValueError, "port = 4294967296 must be at least 0"),
+    (lambda: Switch(PROGRAM, ports=[-1]), ValueError, "port = -1 must be at least 0"),
+    (lambda: Switch(PROGRAM, seed=-1), ValueError, "seed = -1 must be at least 0"),
+    (lambda: CODEC.parse(bytes(14), -1), ValueError, "port = -1 must be at least 0"),
+    (lambda: Simulation(QUEUE, LOAD=10).run(seed=-1), ValueError, "seed = -1 must be at least 0"),
+    (lambda: sweep(QUEUE, {"LOAD": [10]}, seeds=[2**63]), ValueError, f"seed = {2**63} must be at least 0"),
     (lambda: iter(SWITCH.meter("police")), TypeError, "not iterable"),  # type: ignore[call-overload]
     (lambda: CODEC.build(ipv4=[1]), TypeError, "fields of a header are a mapping"),  # type: ignore[arg-type]
     (lambda: CODEC.build("text", ipv4={}), TypeError, "a packet is bytes"),  # type: ignore[arg-type]

@@ -223,7 +223,7 @@ def test_what_is_refused_has_a_message() -> None:
         switch.apply("# nothing\nadd nothing a:1 b()")
     with pytest.raises(LoadError, match="may have"):
         Switch(ROUTER, memory_limit_bytes=1000)
-    with pytest.raises(OverflowError):
+    with pytest.raises(ValueError, match=r"port = -1 must be at least 0 and at most 4294967295"):
         switch.send(bytes(64), port=-1)
     assert table.entries == []
 

@@ -16,6 +16,7 @@ from forebay import _native
 from forebay._errors import ScenarioError
 from forebay._extras import needed
 from forebay._toml import written
+from forebay._values import U64, within
 
 __all__ = ["Departures", "Results", "Scenario", "SearchResults", "Simulation"]
 
@@ -250,7 +251,7 @@ class Simulation:
         `seed` begins the random numbers in place of the scenario's; `gbps` is the rate of each stream in place of the scenario's.
         """
         _check_rate(gbps)
-        return Results(self._setup.run(seed, gbps))
+        return Results(self._setup.run(_seed(seed), gbps))
 
     def run_with_departures(self, *, seed: int | None = None, gbps: float | None = None) -> tuple[Results, Departures]:
         """Simulates as `run`, and records when each frame came and left.
@@ -263,9 +264,13 @@ class Simulation:
         True
         """
         _check_rate(gbps)
-        text, ports, sources, table = self._setup.run_with_departures(seed, gbps)
+        text, ports, sources, table = self._setup.run_with_departures(_seed(seed), gbps)
         return Results(text), Departures(ports, sources, table)
 
     def find_max(self, *, seed: int | None = None) -> SearchResults:
         """Searches the highest load without loss, with the settings of `[search]` in the scenario."""
-        return SearchResults(self._setup.find_max(seed))
+        return SearchResults(self._setup.find_max(_seed(seed)))
+
+
+def _seed(seed: int | None) -> int | None:
+    return None if seed is None else within("seed", seed, U64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forebay import _native
 from forebay._program import Program, TableInfo
-from forebay._values import Match, Value, key_fields, number, pairs, read_match
+from forebay._values import U32, U64, Match, Value, key_fields, number, pairs, read_match, within
 
 __all__ = [
     "ActionProfileArray",
@@ -134,7 +134,7 @@ class Table:
 
     def remove(self, key: Mapping[str, Match], *, priority: int | None = None) -> None:
         """Removes the entry with this key and priority."""
-        self._native.delete_entry(self.name, key_fields(key), priority)
+        self._native.delete_entry(self.name, key_fields(key), _priority(priority))
 
     def clear(self) -> None:
         """Removes all entries that are not constant."""
@@ -160,18 +160,18 @@ class Table:
 
     def count(self, key: Mapping[str, Match], *, priority: int | None = None) -> Count:
         """What the direct counter of the entry with this key has counted."""
-        return Count(*self._native.entry_counter(self.name, key_fields(key), priority))
+        return Count(*self._native.entry_counter(self.name, key_fields(key), _priority(priority)))
 
     def set_rates(self, key: Mapping[str, Match], rates: Rates | None, *, priority: int | None = None) -> None:
         """Sets the rates of the direct meter of the entry with this key; without rates it is always green."""
-        self._native.configure_entry_meter(self.name, key_fields(key), priority, rates)
+        self._native.configure_entry_meter(self.name, key_fields(key), _priority(priority), _rates(rates))
 
     def _checked(self, priority: int | None) -> int | None:
         """The priority, unless it is less than the least of this table. Entries that cannot overlap are read with 0."""
         may_overlap = any(key.match_kind in ("ternary", "range", "optional") for key in self.info.keys)
         if priority is not None and index(priority) < int(may_overlap):
             raise ValueError(f"priority = {priority} must be at least {int(may_overlap)}")
-        return priority
+        return _priority(priority)
 
     def __len__(self) -> int:
         return len(self._native.entries(self.name))
@@ -198,12 +198,14 @@ class RegisterArray:
 
     def read(self, first: int = 0, count: int | None = None) -> NDArray[np.uint64] | list[int]:
         """Elements from `first` on: shape `(count,)`. Those of more than 64 bits come as a list of integers."""
-        return self._native.read_register(self.name, first, count)
+        return self._native.read_register(
+            self.name, within("first", first, U64), None if count is None else within("count", count, U64)
+        )
 
     def write(self, values: Iterable[Value] | NDArray[np.unsignedinteger[Any]], first: int = 0) -> None:
         """Writes elements from `first` on: all of them, or none."""
         plain = values.tolist() if isinstance(values, np.ndarray) else values
-        self._native.write_register(self.name, first, [number(value) for value in plain])
+        self._native.write_register(self.name, within("first", first, U64), [number(value) for value in plain])
 
     def reset(self) -> None:
         """Gives every element the value that it had at the start."""
@@ -217,10 +219,10 @@ class RegisterArray:
         return iter(values if isinstance(values, list) else values.tolist())
 
     def __getitem__(self, index: int) -> int:
-        return int(self._native.read_register(self.name, index, 1)[0])
+        return int(self._native.read_register(self.name, _element(self, index), 1)[0])
 
     def __setitem__(self, index: int, value: Value) -> None:
-        self._native.write_register(self.name, index, [number(value)])
+        self._native.write_register(self.name, _element(self, index), [number(value)])
 
 
 class CounterArray:
@@ -255,13 +257,14 @@ class CounterArray:
         return map(Count, packets.tolist(), octets.tolist())
 
     def __getitem__(self, index: int) -> Count:
-        packets, octets = self._native.read_counter(self.name, index, 1)
+        packets, octets = self._native.read_counter(self.name, _element(self, index), 1)
         return Count(int(packets[0]), int(octets[0]))
 
     def __setitem__(self, index: int, count: tuple[int, int]) -> None:
         if not isinstance(count, tuple) or len(count) != 2:
             raise TypeError(f"a counter is set to a pair of packets and bytes, not to {count!r}")
-        self._native.write_counter(self.name, index, *count)
+        packets, octets = within("packets", count[0], U64), within("bytes", count[1], U64)
+        self._native.write_counter(self.name, _element(self, index), packets, octets)
 
 
 class MeterArray:
@@ -282,11 +285,11 @@ class MeterArray:
     __iter__ = None
 
     def __getitem__(self, index: int) -> Rates | None:
-        rates = self._native.meter_rates(self.name, index)
+        rates = self._native.meter_rates(self.name, _element(self, index))
         return None if rates is None else Rates(*rates)
 
     def __setitem__(self, index: int, rates: Rates | None) -> None:
-        self._native.configure_meter(self.name, index, rates)
+        self._native.configure_meter(self.name, _element(self, index), _rates(rates))
 
 
 class ActionProfileArray:
@@ -297,38 +300,62 @@ class ActionProfileArray:
 
     def add_member(self, member: int, action: str, args: Mapping[str, Value] | None = None) -> None:
         """Adds a member."""
-        self._native.write_member("insert", self.name, member, _invoked(action, args))
+        self._native.write_member("insert", self.name, within("member", member, U32), _invoked(action, args))
 
     def modify_member(self, member: int, action: str, args: Mapping[str, Value] | None = None) -> None:
         """Changes a member's action."""
-        self._native.write_member("modify", self.name, member, _invoked(action, args))
+        self._native.write_member("modify", self.name, within("member", member, U32), _invoked(action, args))
 
     def remove_member(self, member: int) -> None:
         """Removes a member that nothing uses."""
-        self._native.delete_member(self.name, member)
+        self._native.delete_member(self.name, within("member", member, U32))
 
     def add_group(self, group: int, members: Mapping[int, int] | Iterable[int]) -> None:
         """Adds a group of a selector: members with weights, or members of weight 1."""
-        self._native.write_group("insert", self.name, group, _weighted(members))
+        self._native.write_group("insert", self.name, within("group", group, U32), _weighted(members))
 
     def modify_group(self, group: int, members: Mapping[int, int] | Iterable[int]) -> None:
         """Changes a group's members."""
-        self._native.write_group("modify", self.name, group, _weighted(members))
+        self._native.write_group("modify", self.name, within("group", group, U32), _weighted(members))
 
     def remove_group(self, group: int) -> None:
         """Removes a group that nothing uses."""
-        self._native.delete_group(self.name, group)
+        self._native.delete_group(self.name, within("group", group, U32))
 
 
 def _weighted(members: Mapping[int, int] | Iterable[int]) -> list[tuple[int, int]]:
-    return list(members.items()) if isinstance(members, Mapping) else [(member, 1) for member in members]
+    weighted = members.items() if isinstance(members, Mapping) else ((member, 1) for member in members)
+    return [(within("member", member, U32), within("weight", weight, U32)) for member, weight in weighted]
+
+
+def _element(array: RegisterArray | CounterArray | MeterArray, place: int) -> int:
+    """An index, unless it is one of no array at all; the switch refuses others that the array has not."""
+    result = index(place)
+    if not 0 <= result <= U64:
+        size = "" if isinstance(array, MeterArray) else f"; it has {len(array)} elements"
+        raise IndexError(f"`{array.name}` has no index {result}{size}")
+    return result
+
+
+def _priority(priority: int | None) -> int | None:
+    if priority is not None and not -(2**63) <= index(priority) < 2**63:
+        raise ValueError(f"priority = {priority} must be at most {2**63 - 1}")
+    return priority
+
+
+def _rates(rates: Rates | None) -> Rates | None:
+    if rates is None:
+        return None
+    if not isinstance(rates, tuple) or len(rates) != len(Rates._fields):
+        raise TypeError(f"rates are Rates, or a tuple of as many numbers, not {rates!r}")
+    return Rates(*(within(name, rate, U64) for name, rate in zip(Rates._fields, rates, strict=True)))
 
 
 def _invoked(action: Invoked, args: Mapping[str, Value] | None) -> tuple[str, list[tuple[str, int]]] | tuple[str, int]:
     if isinstance(action, Member):
-        return "member", action.number
+        return "member", within("member", action.number, U32)
     if isinstance(action, Group):
-        return "group", action.number
+        return "group", within("group", action.number, U32)
     if not isinstance(action, str):
         raise TypeError(f"an action is its name, a Member or a Group, not {type(action).__name__}")
     return action, [(name, number(value)) for name, value in pairs(args or {}, "arguments of an action")]

@@ -22,10 +22,14 @@ from forebay import _native
 from forebay._errors import FileError
 from forebay._extras import needed
 from forebay._simulation import Results, Scenario, SearchResults, arrow, as_given, read_scenario
+from forebay._values import within
 
 __all__ = ["Point", "Sweep", "sweep"]
 
 # Each may begin at any quotation mark: what is between two texts of a line is no file.
+_SEED_MAX = 2**63 - 1
+"""The largest seed of a point: `Sweep.seeds` is an array of `int64`."""
+
 _QUOTED = [re.compile(rf"(?={mark}([^{mark}\n]+){mark})") for mark in ('"', "'")]
 
 
@@ -239,7 +243,7 @@ def _points(
     elif isinstance(seeds, int | np.integer):
         each_seed = list(range(seeds))
     else:
-        each_seed = [index(seed) for seed in seeds]
+        each_seed = [within("seed", seed, _SEED_MAX) for seed in seeds]
     values = {key: [values] if isinstance(values, str) else list(values) for key, values in parameters.items()}
     empty = [key for key, chosen in {**values, "seeds": each_seed}.items() if not chosen]
     if empty:

@@ -17,6 +17,7 @@ from forebay._batch import Batch, Packet, array_of, arrival_ports, octets
 from forebay._program import Program, compile
 from forebay._result_memory import ResultMemory
 from forebay._state import ActionProfileArray, CounterArray, MeterArray, RegisterArray, Table
+from forebay._values import U16, U32, U64, within
 
 __all__ = ["Books", "Digest", "Switch", "Trace"]
 
@@ -124,8 +125,10 @@ class Switch:
         """The program."""
         self.ports: tuple[int, ...] = tuple(sorted(set(_port_numbers(ports))))
         """Numbers of the ports."""
-        interpreted = engine == "interp"
-        self._native = _native.Switch(self.program._native, list(self.ports), interpreted, seed, memory_limit_bytes)
+        limit = None if memory_limit_bytes is None else within("memory_limit_bytes", memory_limit_bytes, U64)
+        self._native = _native.Switch(
+            self.program._native, list(self.ports), engine == "interp", within("seed", seed, U64), limit
+        )
         self._result_memory = ResultMemory()
         self._now_ns = 0
 
@@ -141,7 +144,9 @@ class Switch:
             The packet goes round without end.
         """
         self._now_ns += _PACKET_NS
-        return [Packet(*left) for left in self._native.send_one(octets(packet), port, self._now_ns)]
+        return [
+            Packet(*left) for left in self._native.send_one(octets(packet), within("port", port, U32), self._now_ns)
+        ]
 
     def send_batch(
         self,
@@ -216,7 +221,7 @@ class Switch:
         ...
         """
         self._now_ns += _PACKET_NS
-        left, text, events = self._native.trace(octets(packet), port, self._now_ns)
+        left, text, events = self._native.trace(octets(packet), within("port", port, U32), self._now_ns)
         return Trace(text, json.loads(events), [Packet(*packet) for packet in left])
 
     def advance(self, seconds: float) -> None:
@@ -285,12 +290,16 @@ class Switch:
     ) -> None:
         """Sets the parameters of a hash with `crc16_custom` or `crc32_custom`, one of `Program.calculations`. The polynomial is without its
         highest term; `reflect_data` takes the bits of each byte from the least significant one, `reflect_remainder` reverses the result."""
-        numbers, reflect = (polynomial, initial, final_xor), (reflect_data, reflect_remainder)
-        self._native.set_crc_parameters(calculation, numbers, reflect)
+        numbers = (
+            within("polynomial", polynomial, U64),
+            within("initial", initial, U64),
+            within("final_xor", final_xor, U64),
+        )
+        self._native.set_crc_parameters(calculation, numbers, (reflect_data, reflect_remainder))
 
     def multicast_group(self, group: int, replicas: Sequence[int | tuple[int, int]] | None) -> None:
         """Sets what a multicast group copies to: ports, or pairs of port and instance (`egress_rid`). `None` removes it."""
-        self._native.set_multicast_group(group, _replicas(replicas))
+        self._native.set_multicast_group(within("group", group, U16), _replicas(replicas))
 
     def clone_session(
         self,
@@ -301,7 +310,13 @@ class Switch:
         class_of_service: int = 0,
     ) -> None:
         """Sets where clones of a session go, as `multicast_group`, and to how many bytes they are cut. `None` removes it."""
-        self._native.set_clone_session(session, _replicas(replicas), packet_length_bytes, class_of_service)
+        length = None if packet_length_bytes is None else within("packet_length_bytes", packet_length_bytes, U32)
+        self._native.set_clone_session(
+            within("session", session, U32),
+            _replicas(replicas),
+            length,
+            within("class_of_service", class_of_service, 255),
+        )
 
     def apply(self, commands: str, *, name: str = "commands") -> list[str]:
         """Applies commands of STF that configure (`add`, `setdefault`, `mirroring_add`, `register_write`, ...), and returns what they
@@ -349,7 +364,8 @@ def _writable(out: Batch, arrays: tuple[NDArray[Any], ...]) -> Batch:
 def _replicas(replicas: Sequence[int | tuple[int, int]] | None) -> list[tuple[int, int]] | None:
     if replicas is None:
         return None
-    return [replica if isinstance(replica, tuple) else (index(replica), 0) for replica in replicas]
+    copies = (replica if isinstance(replica, tuple) else (replica, 0) for replica in replicas)
+    return [(within("port", port, U32), within("instance", instance, U16)) for port, instance in copies]
 
 
 def _port_numbers(ports: int | Iterable[int] | None) -> Iterable[int]:
@@ -365,7 +381,7 @@ def _port_numbers(ports: int | Iterable[int] | None) -> Iterable[int]:
     try:
         count = index(ports)  # type: ignore[arg-type]
     except TypeError:
-        return [index(port) for port in ports]  # type: ignore[union-attr]
+        return [within("port", port, U32) for port in ports]  # type: ignore[union-attr]
     if not 0 <= count <= MOST_PORTS:
         raise ValueError(f"ports = {count} must be at least 0 and at most {MOST_PORTS}")
     return range(count)

@@ -67,6 +67,25 @@ def number(value: Value) -> int:
     return result
 
 
+U16, U32, U64 = 2**16 - 1, 2**32 - 1, 2**64 - 1
+"""The largest numbers of 16, 32 and 64 bits."""
+
+
+def within(what: str, value: int, most: int) -> int:
+    """A whole number from 0 to `most`.
+
+    >>> within("port", 5, 5)
+    5
+    >>> within("port", -1, 5)
+    Traceback (most recent call last):
+    ValueError: port = -1 must be at least 0 and at most 5
+    """
+    result = operator.index(value)
+    if not 0 <= result <= most:
+        raise ValueError(f"{what} = {result} must be at least 0 and at most {most}")
+    return result
+
+
 def _parsed(text: str) -> int:
     if _MAC.fullmatch(text):
         return int(re.sub("[:-]", "", text), 16)
@@ -106,7 +125,7 @@ def _field(name: str, match: Match) -> Field | None:
         case None:
             return None
         case Prefix(value, length):
-            return name, "prefix", number(value), length
+            return name, "prefix", number(value), number(length)
         case Masked(value, mask):
             return name, "masked", number(value), number(mask)
         case Range(low, high):

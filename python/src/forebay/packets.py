@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Any, SupportsBytes
 
 from forebay import _native
 from forebay._batch import octets
-from forebay._values import Value, number, pairs
+from forebay._values import U32, Value, number, pairs, within
 
 if TYPE_CHECKING:
     from forebay._program import Header, Program
@@ -311,6 +311,7 @@ class Codec:
         back less than `data`. Bits of a header that is cut short stay in the payload.
         """
         data = octets(packet)
+        port = within("port", port, U32)
         if port not in self._parser:
             self._parser[port] = _native.Switch(self._native, [port], True, 0, None)
         headers, behind = [], 0
