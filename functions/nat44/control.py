@@ -37,6 +37,9 @@ LEARNT = ("subscribers", "blocks", "filters", "fragments")
 MAPPING_SECONDS = ("udp_seconds", "icmp_seconds", "tcp_transitory_seconds", "tcp_established_seconds")
 # As in packet.p4. A subscriber that `subscribers` has no room for would get another block with each mapping.
 SUBSCRIBERS, FIRST_PORTS = 65536, 1024
+# Within this time after a block has been given back the switch says so: it looks every 0.1 s. No block ends earlier
+# than after a second.
+RELEASE_SECONDS = 0.5
 # As in packet.p4. A block stays longer than any mapping of its subscriber, or another subscriber would get it meanwhile.
 BLOCK_SECONDS, BLOCK_EXCESS_SECONDS = 7500, 60
 
@@ -237,8 +240,14 @@ class Nat:
         self.entries = control.Entries(switch)
         # 0 is that of the program, before a file has been read.
         self.secret = 1 + secrets.randbelow((1 << 32) - 1)
-        # Subscriber -> external address and first port.
+        # Ports of a block.
+        self.ports = 1 << block_bits(forms.read(path, FORM))
+        # Subscriber -> external address, first port and ports.
         self.blocks = {}
+        # External address and first port -> subscriber.
+        self.holders = {}
+        # Subscriber -> when a release was written before the switch has told it.
+        self.released = {}
 
     def note(self, event, **fields):
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -285,23 +294,29 @@ class Nat:
     async def take_over(self):
         """Makes what an earlier run has written the entries of this one, and remembers blocks that subscribers have."""
         await self.entries.take_over(learnt=LEARNT, is_ours=is_ours)
-        ports = 1 << block_bits(forms.read(self.path, FORM))
         async for one in self.switch.read(fy.P4TableEntry("subscribers")):
-            args = one.action.args
-            self.blocks[dotted(one.match["inside"])] = dotted(args["addr"]), args["base"], ports
+            self.holds(dotted(one.match["inside"]), self.block_of(one))
+
+    def block_of(self, one):
+        """The block of an entry of `subscribers`."""
+        args = one.action.args
+        return dotted(args["addr"]), args["base"], self.ports
+
+    def holds(self, inside, block):
+        self.blocks[inside] = block
+        self.holders[block[:2]] = inside
 
     async def listen(self, digest):
         await control.listen_to_digests(self.switch, digest)
         async for batch in self.switch.read_digests(digest):
             for one in batch:
-                self.digest(digest, one)
+                await self.digest(digest, one)
             await self.switch.write([batch.ack()])
 
-    def digest(self, name, one):
+    async def digest(self, name, one):
         if name == "block_t":
-            inside, external = dotted(one["inside_addr"]), dotted(one["external_addr"])
-            self.blocks[inside] = external, one["first_port"], one["ports"]
-            self.note("block", inside=inside, external=external, first_port=one["first_port"], ports=one["ports"])
+            block = dotted(one["external_addr"]), one["first_port"], one["ports"]
+            await self.block(dotted(one["inside_addr"]), block)
         elif name == "mapping_t":
             self.note(
                 "mapping",
@@ -312,13 +327,46 @@ class Nat:
         else:
             self.note("refusal", inside=dotted(one["inside_addr"]), reason=REFUSALS.get(one["reason"], one["reason"]))
 
+    async def block(self, inside, block):
+        """A subscriber has got a block. The switch may tell later that another one has given it back, or that this one
+        has given its former block back: then the release is written first. Of two packets on two workers that want a
+        block at once, both tell one, and one of them gets none."""
+        for holder in {inside, self.holders.get(block[:2], inside)}:
+            if holder == inside and self.blocks.get(inside, block) == block:
+                continue
+            present = await self.present(holder)
+            if holder in self.blocks:
+                if present == self.blocks[holder]:
+                    return
+                self.released[holder] = asyncio.get_running_loop().time()
+                self.release(holder)
+        self.holds(inside, block)
+        self.note_block("block", inside, block)
+
+    async def present(self, inside):
+        """The block that a subscriber has in the switch."""
+        async for one in self.switch.read(fy.P4TableEntry("subscribers", match=fy.Match(inside=inside))):
+            return self.block_of(one)
+        return None
+
+    def release(self, inside):
+        block = self.blocks.pop(inside, (None, None, None))
+        if self.holders.get(block[:2]) == inside:
+            del self.holders[block[:2]]
+        self.note_block("release", inside, block)
+
+    def note_block(self, event, inside, block):
+        external, first_port, ports = block
+        self.note(event, inside=inside, external=external, first_port=first_port, ports=ports)
+
     async def releases(self):
         """The switch reports subscribers whose block has expired."""
         async for notification in self.switch.read_idle_timeouts():
+            now = asyncio.get_running_loop().time()
             for one in notification.table_entry:
                 inside = dotted(one.match["inside"])
-                external, first_port, ports = self.blocks.pop(inside, (None, None, None))
-                self.note("release", inside=inside, external=external, first_port=first_port, ports=ports)
+                if now - self.released.pop(inside, -RELEASE_SECONDS) >= RELEASE_SECONDS:
+                    self.release(inside)
 
     async def sessions(self):
         """Writes all mappings to the log."""

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""In which order blocks and releases are written. Needs finsy."""
+
+import asyncio
+import importlib.util
+import io
+import ipaddress
+import json
+import pathlib
+import sys
+import types
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+A, B = "10.0.0.5", "10.0.0.6"
+FIRST, SECOND = ("203.0.113.1", 1024, 512), ("203.0.113.1", 1536, 512)
+
+
+def program():
+    """The control program as a module; its own name is that of the module in lib."""
+    spec = importlib.util.spec_from_file_location("nat_control", HERE / "control.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Switch:
+    """Has these blocks, and tells these subscribers as released."""
+
+    p4info = None
+
+    def __init__(self):
+        self.blocks = {}
+        self.told = []
+
+    async def read(self, wanted):
+        inside = wanted.match["inside"]
+        if inside in self.blocks:
+            external, base, _ = self.blocks[inside]
+            args = {"addr": int(ipaddress.IPv4Address(external)), "base": base}
+            yield types.SimpleNamespace(action=types.SimpleNamespace(args=args))
+
+    async def read_idle_timeouts(self):
+        for inside in self.told:
+            entry = types.SimpleNamespace(match={"inside": int(ipaddress.IPv4Address(inside))})
+            yield types.SimpleNamespace(table_entry=[entry])
+
+
+@unittest.skipUnless(importlib.util.find_spec("finsy"), "finsy is not installed")
+class Log(unittest.TestCase):
+    def setUp(self):
+        self.switch, self.log = Switch(), io.StringIO()
+        self.nat = program().Nat(self.switch, HERE / "nat44.toml", self.log, [])
+
+    def block(self, inside, block):
+        external, first_port, ports = block
+        fields = {
+            "inside_addr": int(ipaddress.IPv4Address(inside)),
+            "external_addr": int(ipaddress.IPv4Address(external)),
+            "first_port": first_port,
+            "ports": ports,
+        }
+        asyncio.run(self.nat.digest("block_t", fields))
+
+    def tell(self, *insides):
+        self.switch.told = insides
+        asyncio.run(self.nat.releases())
+
+    def lines(self):
+        lines = map(json.loads, self.log.getvalue().splitlines())
+        return [(one["event"], one["inside"], (one["external"], one["first_port"], one["ports"])) for one in lines]
+
+    def test_a_release_that_is_told_late_is_of_the_former_block(self):
+        self.block(A, FIRST)
+        self.switch.blocks[A] = SECOND
+        self.block(A, SECOND)
+        self.tell(A)
+        self.assertEqual(self.lines(), [("block", A, FIRST), ("release", A, FIRST), ("block", A, SECOND)])
+        self.nat.released.clear()
+        self.tell(A)
+        self.assertEqual(self.lines()[3:], [("release", A, SECOND)])
+
+    def test_a_block_is_given_back_before_another_subscriber_gets_it(self):
+        self.block(A, FIRST)
+        self.switch.blocks[B] = FIRST
+        self.block(B, FIRST)
+        self.tell(A)
+        self.assertEqual(self.lines(), [("block", A, FIRST), ("release", A, FIRST), ("block", B, FIRST)])
+
+    def test_a_block_that_the_switch_has_not_given_is_not_written(self):
+        self.block(A, FIRST)
+        self.switch.blocks[A] = FIRST
+        self.block(A, SECOND)
+        self.block(B, FIRST)
+        self.tell(A)
+        self.assertEqual(self.lines(), [("block", A, FIRST), ("release", A, FIRST)])
+
+
+if __name__ == "__main__":
+    unittest.main()
