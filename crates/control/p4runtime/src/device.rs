@@ -337,9 +337,10 @@ impl Device {
         self.short_packets
     }
 
-    /// Packets for controllers, and messages of digests that are on, that came while no controller was there for them, since the last call.
+    /// Packets for controllers, and messages of digests that are on, for which no controller was there, since the last
+    /// call; also messages that were gathered when the program was replaced.
     pub fn take_unheard(&mut self) -> u64 {
-        std::mem::take(&mut self.unheard)
+        std::mem::take(&mut self.unheard) + self.digests.take_lost()
     }
 
     /// Whether this is the program that runs, by the number of its pipeline; any is while none is known.

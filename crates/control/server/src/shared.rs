@@ -354,7 +354,11 @@ impl Shared {
             let planned_ns = self.planned_ns.load(Ordering::Relaxed);
             if planned_ns <= now_ns {
                 self.planned_ns.store(u64::MAX, Ordering::Relaxed);
-                self.call(|device, now| device.tick(now));
+                self.call(|device, now| {
+                    device.tick(now);
+                    self.messages_dropped
+                        .fetch_add(device.take_unheard(), Ordering::Relaxed);
+                });
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }

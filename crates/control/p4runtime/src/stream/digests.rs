@@ -25,6 +25,8 @@ type Message = Vec<Bits>;
 pub(crate) struct Digests {
     kinds: BTreeMap<u32, Kind>,
     last_list: u64,
+    /// Messages that were gathered and dropped since [`Digests::take_lost`].
+    lost: u64,
 }
 
 /// One kind.
@@ -90,7 +92,7 @@ impl Digests {
     ) -> Vec<DigestList> {
         self.kinds.retain(|id, _| configs.contains_key(id));
         let unheard = self.kinds.iter_mut().filter(|(id, _)| !is_heard(**id));
-        unheard.for_each(|(_, kind)| kind.gathered.clear());
+        unheard.for_each(|(_, kind)| self.lost += kind.gathered.drain(..).len() as u64);
         let due = self.kinds.iter_mut().filter_map(|(id, kind)| {
             let config = &configs[id];
             kind.forget_old(config, times.now_ns);
@@ -120,7 +122,13 @@ impl Digests {
     /// Drops what was gathered and not yet acknowledged. Numbers of lists are not given again: an acknowledgement may
     /// be under way.
     pub(crate) fn forget_all(&mut self) {
-        self.kinds.clear();
+        let kinds = std::mem::take(&mut self.kinds).into_values();
+        self.lost += kinds.map(|kind| kind.gathered.len() as u64).sum::<u64>();
+    }
+
+    /// Messages that were gathered, and dropped since their controller or their program was gone, since the last call.
+    pub(crate) fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
     }
 
     /// Drops what was gathered and not yet acknowledged of digests whose configuration was deleted, so that one that is

@@ -108,6 +108,19 @@ fn packets_and_digests_without_a_controller_are_counted() {
     assert!(switch.sent().is_empty());
 }
 
+#[test]
+fn digests_that_were_gathered_for_a_controller_that_goes_are_counted() {
+    let mut switch = Switch::new();
+    switch.insert(&digest("config { max_list_size: 9 max_timeout_ns: 1000 }"));
+    switch.device.digest(learnt(1, 1), switch.now);
+    switch.device.digest(learnt(2, 1), switch.now);
+    switch.device.stream_closed(PRIMARY);
+    assert_eq!(switch.device.take_unheard(), 0);
+    switch.now.switch_ns += 1000;
+    switch.device.tick(switch.now);
+    assert_eq!(switch.device.take_unheard(), 2);
+}
+
 fn learnt(address: u64, port: u64) -> DigestMessage {
     DigestMessage {
         digest: DigestId(0),
