@@ -103,11 +103,12 @@ impl Bursts {
         }
         let queue = (node, hop.egress_port, hop.queue);
         let time_ns = hop.egress_time_ns.unwrap_or(received_ns);
+        let has_ended = |open: &Open| is_empty || open.is_silent(received_ns);
+        if self.open.get(&queue).is_some_and(has_ended) {
+            events.extend(self.open.remove(&queue).map(|open| Event::Burst(open.burst)));
+        }
         if let Some(open) = self.open.get_mut(&queue) {
-            match is_empty {
-                true => events.extend(self.open.remove(&queue).map(|open| Event::Burst(open.burst))),
-                false => open.continues(depth, latency_ns, flow, time_ns, received_ns),
-            }
+            open.continues(depth, latency_ns, flow, time_ns, received_ns);
         } else if is_full && self.open.len() < QUEUES_MAX {
             let burst = Burst {
                 node,
@@ -135,7 +136,7 @@ impl Bursts {
     /// Ends bursts of queues that have had no report for a while.
     pub fn time_passes(&mut self, now_ns: u64, events: &mut Vec<Event>) {
         self.open.retain(|_, open| {
-            let goes_on = now_ns.saturating_sub(open.last_received_ns) < SILENCE_NS;
+            let goes_on = !open.is_silent(now_ns);
             if !goes_on {
                 events.push(Event::Burst(open.burst));
             }
@@ -145,6 +146,10 @@ impl Bursts {
 }
 
 impl Open {
+    fn is_silent(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.last_received_ns) >= SILENCE_NS
+    }
+
     fn continues(&mut self, depth: u32, latency_ns: u32, flow: Option<Flow>, time_ns: u64, received_ns: u64) {
         let burst = &mut self.burst;
         if (depth, latency_ns) > (burst.depth_max, burst.latency_max_ns) {
@@ -238,5 +243,23 @@ mod tests {
         assert!(events.is_empty());
         bursts.time_passes(SILENCE_NS + 5, &mut events);
         assert_eq!(found(events).len(), 1);
+    }
+
+    /// Whether someone has looked at the time in between or not.
+    #[test]
+    fn a_queue_that_is_full_again_after_silence_has_another_burst() {
+        let mut bursts = Bursts::default();
+        assert!(see(&mut bursts, 100, 0).is_empty());
+        assert!(see(&mut bursts, 100, 10).is_empty());
+        let [burst] = see(&mut bursts, 100, SILENCE_NS + 10)[..] else {
+            panic!("a burst ends")
+        };
+        assert_eq!((burst.received_ns, burst.duration_ns, burst.packets), (5, 10, 2));
+        let mut events = Vec::new();
+        bursts.time_passes(u64::MAX, &mut events);
+        let [burst] = found(events)[..] else {
+            panic!("another one")
+        };
+        assert_eq!((burst.received_ns, burst.packets), (SILENCE_NS + 15, 1));
     }
 }
