@@ -271,10 +271,11 @@ fn collect(arguments: &Arguments) -> Result<Status> {
     let mut last = now();
     let mut failed = None;
     while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| last < end) {
+        let received = receiver.receive();
         // The wall clock may go back.
         last = last.max(now());
         let now_ns = last.as_nanos() as u64;
-        match receiver.receive() {
+        match received {
             Ok(Some(datagram)) => log.say(collector.receive(datagram, now_ns), now_ns),
             Ok(None) => {}
             // What has come before is written all the same.
