@@ -10,7 +10,7 @@ const KNOWN_MAX: usize = 1 << 16;
 const SIZE: usize = 1;
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Samples that are sent together.
+/// Samples that are sent together; of one that was sent, those that are acknowledged are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Buffer {
     pub(super) number: u64,
@@ -98,12 +98,17 @@ impl LearnList {
             return;
         };
         let samples = &mut self.sent[at].samples;
-        let is_meant = |place: usize| places.is_none_or(|places| places.contains(&(place as i32)));
-        for (_, sample) in samples.iter().enumerate().filter(|(place, _)| is_meant(*place)) {
-            self.known.remove(sample);
+        let all = 0..samples.len();
+        let meant: Vec<usize> = match places {
+            None => all.collect(),
+            Some(places) => places.iter().filter_map(|place| usize::try_from(*place).ok()).collect(),
+        };
+        for place in meant {
+            // Another buffer may have the same sample since.
+            let sample = samples.get_mut(place).map(std::mem::take);
+            sample.iter().for_each(|sample| _ = self.known.remove(sample));
         }
-        let is_done = samples.iter().all(|sample| !self.known.contains(sample));
-        if is_done {
+        if samples.iter().all(Vec::is_empty) {
             self.sent.remove(at);
         }
     }
@@ -159,6 +164,24 @@ mod tests {
         list.timeout = Duration::ZERO;
         assert_eq!(list.add(sample(2), now), None);
         assert_eq!(list.over(now + 100 * TIMEOUT), None, "it waits for ever");
+    }
+
+    #[test]
+    fn samples_are_acknowledged_one_by_one() {
+        let (mut list, now) = (LearnList::default(), Instant::now());
+        list.resize(2);
+        let buffer = |list: &mut LearnList, bytes: [u8; 2]| {
+            let full = bytes.map(|byte| list.add(sample(byte), now));
+            full[1].as_ref().map(|buffer| buffer.number)
+        };
+        assert_eq!(buffer(&mut list, [1, 2]), Some(0));
+        list.acknowledge(0, Some(&[0, 0, -1, 7]));
+        assert_eq!(buffer(&mut list, [1, 3]), Some(1));
+        list.acknowledge(0, Some(&[0]));
+        assert_eq!(list.add(sample(1), now), None, "it is in the second buffer");
+        list.acknowledge(0, Some(&[1]));
+        list.acknowledge(1, None);
+        assert!(list.sent.is_empty() && list.known.is_empty());
     }
 
     #[test]
