@@ -60,10 +60,10 @@ control Reject(inout headers_t hdr, in metadata_t meta, out bool is_sent) {
 }
 
 // Whether the lengths in the headers disagree with each other or with the frame.
-bool has_wrong_lengths(in headers_t hdr, in bit<3> kind, in bit<32> frame_bytes) {
-    bit<16> bytes = hdr.ipv4.isValid() ? ipv4_payload_bytes(hdr.ipv4) : hdr.ipv6.payload_len;
+bool has_wrong_lengths(in headers_t hdr, in bit<3> kind, in bit<16> extension_bytes, in bit<32> frame_bytes) {
+    bit<16> bytes = hdr.ipv4.isValid() ? ipv4_payload_bytes(hdr.ipv4) : hdr.ipv6.payload_len - extension_bytes;
     return hdr.ipv4.isValid() && has_wrong_ipv4_length(hdr.ipv4, frame_bytes)
-        || hdr.ipv6.isValid() && has_wrong_ipv6_length(hdr.ipv6, frame_bytes)
+        || hdr.ipv6.isValid() && (has_wrong_ipv6_length(hdr.ipv6, frame_bytes) || extension_bytes > hdr.ipv6.payload_len)
         || hdr.tcp.isValid() && has_wrong_tcp_length(hdr.tcp, bytes)
         || hdr.udp.isValid() && has_wrong_udp_length(hdr.udp, bytes, hdr.ipv4.isValid() ? hdr.ipv4.more_fragments : 1w0)
         || hdr.icmp.isValid() && bytes < ICMP_BYTES
@@ -80,7 +80,7 @@ control FirewallIngress(inout headers_t hdr, inout metadata_t meta, inout standa
 
     @element_names("malformed", "not IP", "no interface", "no route", "hop limit", "too long", "to the firewall",
                    "TCP flags", "TCP state", "no connection", "unrelated ICMP error", "spoofed", "refused",
-                   "rejected", "connection limit", "traffic limit", "fragment", "not forwardable address")
+                   "rejected", "connection limit", "traffic limit", "fragment", "not forwardable address", "extension headers")
     counter(DROPS, CounterType.packets) drops;
 
     mac_address_t own_mac = 0;
@@ -119,13 +119,16 @@ control FirewallIngress(inout headers_t hdr, inout metadata_t meta, inout standa
         meta.dropped = DROP_NONE;
         meta.egress_port = standard_metadata.ingress_port;
         bool answered = false;
-        if (standard_metadata.parser_error != error.NoError || standard_metadata.checksum_error == 1
+        if (standard_metadata.parser_error == error.StackOutOfBounds || standard_metadata.parser_error == error.HeaderTooShort
+            || standard_metadata.parser_error == error.RoutingType0) {
+            meta.dropped = DROP_EXTENSIONS;
+        } else if (standard_metadata.parser_error != error.NoError || standard_metadata.checksum_error == 1
             || !hdr.ethernet.isValid()) {
             meta.dropped = DROP_MALFORMED;
         } else if (hdr.arp.isValid()) {
             answer_arp.apply(hdr.ethernet, hdr.arp, standard_metadata.ingress_port, answered);
             meta.dropped = answered ? DROP_NONE : DROP_NOT_IP;
-        } else if (has_wrong_lengths(hdr, meta.kind, standard_metadata.packet_length)) {
+        } else if (has_wrong_lengths(hdr, meta.kind, meta.extension_bytes, standard_metadata.packet_length)) {
             meta.dropped = DROP_MALFORMED;
         } else if (hdr.neighbour.isValid()) {
             answer_neighbour.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6, hdr.neighbour, standard_metadata.ingress_port, answered);
@@ -174,6 +177,7 @@ control FirewallDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.ipv4_options);
         packet.emit(hdr.quoted);
         packet.emit(hdr.ipv6);
+        packet.emit(hdr.extensions);
         packet.emit(hdr.tcp);
         packet.emit(hdr.udp);
         packet.emit(hdr.icmp);

@@ -24,7 +24,11 @@ from scapy.layers.inet6 import (
     ICMPv6NDOptUnknown,
     ICMPv6PacketTooBig,
     IPv6,
+    IPv6ExtHdrDestOpt,
     IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+    PadN,
 )
 from scapy.layers.l2 import ARP, GRE, Ether
 from scapy.packet import Raw
@@ -38,7 +42,7 @@ WEB, WEB_V6 = "10.3.0.10", "2001:db8:3::a"
 DATA = Raw(bytes(range(40)))
 DROPS = [
     *("malformed", "not_ip", "interface", "route", "hops", "long", "own", "flags", "state", "connection"),
-    *("unrelated", "spoofed", "policy", "rejected", "limited", "policed", "fragment", "address"),
+    *("unrelated", "spoofed", "policy", "rejected", "limited", "policed", "fragment", "address", "extensions"),
 ]
 
 
@@ -396,6 +400,64 @@ def fragments():
     return test
 
 
+def extensions():
+    test = setup(
+        "extensions",
+        "What is behind IPv6 extension headers is looked at: up to four headers, each of up to 256 bytes.",
+        without=("add rules_ipv6",),
+        entries=[
+            "add rules_ipv6 20 from:2 to:3 protocol:6 port:25 deny(told:0)",
+            "add rules_ipv6 10 from:2 to:3 allow(policer:0)",
+        ],
+    )
+
+    def behind(packet, *headers):
+        """The packet with extension headers."""
+        network = packet.copy()
+        network.remove_payload()
+        for header in headers:
+            network = network / header.copy()
+        return IPv6(bytes(network / packet.payload))
+
+    hops, options = IPv6ExtHdrHopByHop(), IPv6ExtHdrDestOpt()
+    long = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(252))])
+    routing = IPv6ExtHdrRouting(type=2, addresses=[WEB_V6], segleft=0)
+    client, mail, web = (FAR_V6, 5000), (WEB_V6, 25), (WEB_V6, 443)
+    test.say("A rule for a port finds it.")
+    for headers in ([], [options], [hops, options], [hops, options, routing, options], [long]):
+        refused(test, OUTSIDE, behind(tcp(client, mail, "S"), *headers))
+    drops(test, "policy", 5)
+    test.say("Packets with and without such headers are of one connection.")
+    for headers in ([options], [hops, options, routing, long]):
+        connect(test, OUTSIDE, client, SERVERS, web)
+        passes(test, OUTSIDE, behind(tcp(client, web, "PA", 1001, 1001, b"hello"), *headers), SERVERS)
+        passes(test, SERVERS, behind(tcp(web, client, "RA", 1001, 1006), *headers), OUTSIDE)
+    passes(test, OUTSIDE, behind(udp(client, web), hops), SERVERS)
+    passes(test, SERVERS, udp(web, client), OUTSIDE)
+    passes(test, OUTSIDE, behind(IPv6(src=FAR_V6, dst=WEB_V6) / ICMPv6EchoRequest(id=7) / DATA, options), SERVERS)
+    passes(test, SERVERS, behind(IPv6(src=WEB_V6, dst=FAR_V6) / ICMPv6EchoReply(id=7) / DATA, options), OUTSIDE)
+    test.run("check_entries connections_ipv6 6")
+    test.say("Five headers, one of 264 bytes, a routing header of type 0 (RFC 5095).")
+    refused(test, OUTSIDE, behind(udp(client, web), hops, options, routing, options, options))
+    refused(test, OUTSIDE, behind(udp(client, web), IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(253))])))
+    refused(test, OUTSIDE, behind(udp(client, web), hops, IPv6ExtHdrRouting(type=0, addresses=[WEB_V6], segleft=0)))
+    drops(test, "extensions", 3)
+    test.say("Fragments behind other headers.")
+    refused(test, OUTSIDE, behind(udp(client, web), hops, IPv6ExtHdrFragment(m=1)))
+    drops(test, "fragment", 1)
+    test.say("Headers that end behind the packet or the frame; TCP that does not fit behind one.")
+    for packet in (behind(udp(client, web), long), behind(tcp(client, web, "S"), options)):
+        packet.plen = 24
+        refused(test, OUTSIDE, packet)
+    test.packet(OUTSIDE, bytes(arriving(OUTSIDE) / behind(udp(client, web), long))[: 14 + 40 + 200])
+    drops(test, "malformed", 3)
+    test.say("A neighbour solicitation behind one is not answered.")
+    ask = IPv6(src=FAR_V6, dst="2001:db8:2::1", hlim=255) / ICMPv6ND_NS(tgt="2001:db8:2::1")
+    refused(test, OUTSIDE, behind(ask, options))
+    drops(test, "connection", 1)
+    return test
+
+
 def others():
     test = setup("others", "ARP, neighbour discovery, pings to the firewall, wrong packets.")
     ask = Ether(src="02:00:00:00:01:02", dst="ff:ff:ff:ff:ff:ff") / ARP(
@@ -474,7 +536,7 @@ def addresses():
 
 
 def main():
-    return write([connections(), tcp_states(), lost_states(), policies(), limits(), errors(), fragments(), others(), malformed(), addresses()])
+    return write([connections(), tcp_states(), lost_states(), policies(), limits(), errors(), fragments(), extensions(), others(), malformed(), addresses()])
 
 
 if __name__ == "__main__":

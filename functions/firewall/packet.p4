@@ -85,7 +85,9 @@ const bit<8> DROP_POLICED = 15;
 const bit<8> DROP_FRAGMENT = 16;
 // From or to an address that no router forwards.
 const bit<8> DROP_ADDRESS = 17;
-const bit<32> DROPS = 18;
+// IPv6 extension headers that hide what is behind them: too many, one that is too long, or a routing header of type 0.
+const bit<8> DROP_EXTENSIONS = 18;
+const bit<32> DROPS = 19;
 const bit<8> DROP_NONE = 0xff;
 
 const bit<3> KIND_OTHER = 0;
@@ -101,6 +103,11 @@ const bit<3> KIND_OTHER_ICMP = 6;
 // Metadata that a resubmitted packet keeps.
 #define AGAIN 1
 
+error {
+    // RFC 5095: routes by way of hosts that the sender chooses.
+    RoutingType0
+}
+
 struct headers_t {
     ethernet_t ethernet;
     arp_t arp;
@@ -111,6 +118,7 @@ struct headers_t {
     ipv4_options_t ipv4_options;
     transport_start_t quoted;
     ipv6_t ipv6;
+    ipv6_extension_t[4] extensions;
     tcp_t tcp;
     udp_t udp;
     icmp_t icmp;
@@ -132,6 +140,7 @@ struct metadata_t {
     bit<16> src_port;
     bit<16> dst_port;
     bit<16> ip_bytes;
+    bit<16> extension_bytes;
     // Zones that the packet comes from and goes to.
     bit<8> from_zone;
     bit<8> to_zone;
@@ -203,7 +212,32 @@ parser FirewallParser(packet_in packet, out headers_t hdr, inout metadata_t meta
             IP_PROTOCOL_UDP: parse_udp;
             IP_PROTOCOL_ICMPV6: parse_icmpv6;
             IP_PROTOCOL_FRAGMENT: later_fragment;
-            default: accept;
+            default: other_protocol;
+        }
+    }
+
+    state other_protocol {
+        bool is_extension = meta.protocol == IP_PROTOCOL_HOP_BY_HOP || meta.protocol == IP_PROTOCOL_ROUTING
+            || meta.protocol == IP_PROTOCOL_DESTINATION;
+        transition select(is_extension) {
+            true: parse_extension;
+            false: accept;
+        }
+    }
+
+    state parse_extension {
+        // Next header, length in units of eight bytes after the first, and the type of a routing header.
+        bit<24> start = packet.lookahead<bit<24>>();
+        verify(meta.protocol != IP_PROTOCOL_ROUTING || start[7:0] != 0, error.RoutingType0);
+        packet.extract(hdr.extensions.next, ((bit<32>) start[15:8] << 6) + 48);
+        meta.protocol = hdr.extensions.last.next_header;
+        meta.extension_bytes = meta.extension_bytes + ((bit<16>) start[15:8] << 3) + 8;
+        transition select(hdr.extensions.last.next_header) {
+            IP_PROTOCOL_TCP: parse_tcp;
+            IP_PROTOCOL_UDP: parse_udp;
+            IP_PROTOCOL_ICMPV6: parse_icmpv6;
+            IP_PROTOCOL_FRAGMENT: later_fragment;
+            default: other_protocol;
         }
     }
 
@@ -269,8 +303,8 @@ parser FirewallParser(packet_in packet, out headers_t hdr, inout metadata_t meta
     }
 
     state parse_neighbour {
-        transition select(hdr.ipv6.payload_len) {
-            32: parse_whole_neighbour;
+        transition select(hdr.ipv6.payload_len, meta.extension_bytes) {
+            (32, 0): parse_whole_neighbour;
             default: accept;
         }
     }

@@ -106,11 +106,11 @@ header ipv6_t {
     ipv6_address_t dst_addr;
 }
 
-// Hop-by-hop options, destination options, routing header (RFC 8200 §4.2): 8 * (length + 1) bytes.
+// Hop-by-hop options, destination options, routing header (RFC 8200 §4.2): 8 * (length + 1) bytes, here up to 256.
 header ipv6_extension_t {
     bit<8> next_header;
     bit<8> length_;
-    varbit<16368> data;
+    varbit<2032> data;
 }
 
 header ipv6_fragment_t {
