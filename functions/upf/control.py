@@ -143,7 +143,7 @@ def session_entries(session, own):
     if ue_prefix:
         yield entry("sessions_downlink_ipv6", {"ue_prefix": ue_prefix}, "downlink_session", session=number, rules=0)
     common = {"flow_qer": first, "session_qer": second, "flow_urr": first, "session_urr": second}
-    common |= {"third_urr": 0, "fourth_urr": 0}
+    common |= {"third_urr": 0, "fourth_urr": 0, "before_qos": 0, "closed": 0}
     pdr = {"meta.session": number, "meta.application": 0}
     yield entry("terminations_uplink", pdr, "forward", far=first, **common)
     yield entry("terminations_downlink", pdr, "forward", far=second, **common)

@@ -91,9 +91,9 @@ SESSION = [
     f"add sessions_downlink_ipv4 hdr.ipv4.dst_addr:{number(UE)} downlink_session(session:1, rules:1)",
     f"add sessions_downlink_ipv6 ue_prefix:{PREFIX} downlink_session(session:1, rules:1)",
     "add terminations_uplink meta.session:1 meta.application:0 "
-    "forward(far:1, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0)",
+    "forward(far:1, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
     "add terminations_downlink meta.session:1 meta.application:0 "
-    "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0)",
+    "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
     f"add qers meta.flow_qer:1 set_qer(uplink_closed:0, downlink_closed:0, qfi:{QFI}, reflective:0)",
     "add fars meta.far:1 to_core()",
     tunnel_v4(2, DOWNLINK_TEID),
@@ -201,12 +201,12 @@ def tunnels():
         "Tunnels over IPv6, without QFI (4G), with DSCP and reflective QoS, from UPF to UPF (N9).",
         v6,
         tunnel_v4(4, 0x3001, dscp=46),
-        "add terminations_downlink meta.session:1 meta.application:0 forward(far:3, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
+        "add terminations_downlink meta.session:1 meta.application:0 forward(far:3, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
         "add qers meta.flow_qer:3 set_qer(uplink_closed:0, downlink_closed:0, qfi:5, reflective:1)",
         f"add sessions_downlink_ipv4 hdr.ipv4.dst_addr:{number('10.45.0.3')} downlink_session(session:3, rules:0)",
-        "add terminations_downlink meta.session:3 meta.application:0 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
+        "add terminations_downlink meta.session:3 meta.application:0 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
         "add sessions_uplink hdr.gtpu.teid:0x9001 uplink_session(session:9, rules:0, ue_ipv4:0, ue_prefix:0)",
-        "add terminations_uplink meta.session:9 meta.application:0 forward(far:4, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
+        "add terminations_uplink meta.session:9 meta.application:0 forward(far:4, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
         session=session,
     )
     packet = USER["UDP"]
@@ -230,7 +230,7 @@ def tunnels():
     test.say("An SMF that answers solicitations has a rule with a tunnel for them. They alone may have other sources.")
     test.run(
         f"add applications_ipv6 1 meta.rules:1 meta.remote_ipv6:{number('ff02::2')} meta.protocol:58 set_application(application:9)",
-        "add terminations_uplink meta.session:1 meta.application:9 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0)",
+        "add terminations_uplink meta.session:1 meta.application:9 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
     )
     test.through(N3, uplink(solicitation), N3, downlink(solicitation, 0x3001, 0, tos=46 << 2))
     test.packet(N3, uplink(IPv6(src="fe80::1", dst="ff02::2", hlim=255) / ICMPv6EchoRequest()))
@@ -369,7 +369,7 @@ def controller():
         "add fars meta.far:2 buffer() = buffering",
         "add applications_ipv4 1 meta.rules:1 meta.protocol:6 set_application(application:515)",
         "add terminations_downlink meta.session:1 meta.application:515 "
-        "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0)",
+        "forward(far:2, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
         session=session,
     )
     packet = turned(USER["UDP"])
@@ -411,14 +411,14 @@ def filters():
         f"add applications_ipv4 30 meta.rules:1 meta.remote_ipv4:{number('203.0.113.66')} set_application(application:8)",
         f"add applications_ipv4 10 meta.rules:1 meta.remote_ipv4:{number('198.51.100.0')}&&&0xffffff00 set_application(application:9)",
         f"add applications_ipv6 10 meta.rules:1 meta.remote_ipv6:{number(SERVER_V6)} meta.remote_port:443 set_application(application:7)",
-        "add terminations_uplink meta.session:1 meta.application:7 forward(far:1, flow_qer:0, session_qer:0, flow_urr:3, session_urr:0, third_urr:0, fourth_urr:0)",
-        "add terminations_downlink meta.session:1 meta.application:7 forward(far:5, flow_qer:5, session_qer:0, flow_urr:3, session_urr:0, third_urr:0, fourth_urr:0)",
+        "add terminations_uplink meta.session:1 meta.application:7 forward(far:1, flow_qer:0, session_qer:0, flow_urr:3, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
+        "add terminations_downlink meta.session:1 meta.application:7 forward(far:5, flow_qer:5, session_qer:0, flow_urr:3, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
         "add terminations_uplink meta.session:1 meta.application:8 drop_packet()",
         "add applications_ipv4 40 meta.rules:1 meta.protocol:17 meta.local_port:7000->7009 set_application(application:700)",
         "add applications_ipv4 50 meta.rules:1 meta.qfi:7 set_application(application:701)",
-        "add terminations_uplink meta.session:1 meta.application:700 forward(far:1, flow_qer:0, session_qer:0, flow_urr:4, session_urr:6, third_urr:7, fourth_urr:8)",
-        "add terminations_downlink meta.session:1 meta.application:700 forward(far:5, flow_qer:5, session_qer:0, flow_urr:4, session_urr:6, third_urr:7, fourth_urr:8)",
-        "add terminations_uplink meta.session:1 meta.application:701 forward(far:1, flow_qer:0, session_qer:0, flow_urr:5, session_urr:0, third_urr:0, fourth_urr:0)",
+        "add terminations_uplink meta.session:1 meta.application:700 forward(far:1, flow_qer:0, session_qer:0, flow_urr:4, session_urr:6, third_urr:7, fourth_urr:8, before_qos:0, closed:0)",
+        "add terminations_downlink meta.session:1 meta.application:700 forward(far:5, flow_qer:5, session_qer:0, flow_urr:4, session_urr:6, third_urr:7, fourth_urr:8, before_qos:0, closed:0)",
+        "add terminations_uplink meta.session:1 meta.application:701 forward(far:1, flow_qer:0, session_qer:0, flow_urr:5, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
         "add qers meta.flow_qer:5 set_qer(uplink_closed:0, downlink_closed:0, qfi:2, reflective:0)",
         tunnel_v4(5, 0x5005),
     )
@@ -458,6 +458,8 @@ def filters():
 
 def enforcement():
     session = [line for line in SESSION if "add qers" not in line]
+    for way in ("uplink", "downlink"):
+        session = [f"{line} = {way}_pdr" if f"add terminations_{way} " in line else line for line in session]
     test = setup(
         "upf_enforcement.stf",
         "Gates, rates, spoofed addresses, TTL, MTU, routes, FARs that drop.",
@@ -494,9 +496,41 @@ def enforcement():
     test.packet(N6, ON_N6 / turned(packet))
     test.counter("drops", DROPS.index("rate"), 2)
     test.counter("downlink_usage", 2, 4)
+    test.say("URRs that measure before QoS count them: the first and the third of four, both ways.")
+    for way in ("uplink", "downlink"):
+        test.run(
+            f"remove {way}_pdr",
+            f"add terminations_{way} meta.session:1 meta.application:0 forward(far:{1 if way == 'uplink' else 2}, flow_qer:1, session_qer:2, "
+            f"flow_urr:11, session_urr:12, third_urr:13, fourth_urr:14, before_qos:5, closed:0) = {way}_pdr",
+        )
+    test.packet(N3, uplink(packet))
+    test.packet(N6, ON_N6 / turned(packet))
+    test.counter("drops", DROPS.index("rate"), 4)
+    for urr, packets in ((11, 1), (12, 0), (13, 1), (14, 0)):
+        test.counter("uplink_usage", urr, packets)
+        test.counter("downlink_usage", urr, packets)
     test.run(
         "meter_set_rates uplink_rates 1 1000:100000 1000:100000",
         "meter_set_rates downlink_rates 2 1000:100000 1000:100000",
+    )
+    test.say("Packets that pass are counted by all four.")
+    test.through(N3, uplink(packet), N6, FROM_N6 / hop_further(packet))
+    for urr, packets in ((11, 2), (12, 1), (13, 2), (14, 1)):
+        test.counter("uplink_usage", urr, packets)
+    test.say("The gate of the second QER.")
+    test.run(
+        "remove uplink_pdr",
+        "add terminations_uplink meta.session:1 meta.application:0 forward(far:1, flow_qer:1, session_qer:2, flow_urr:11, session_urr:12, "
+        "third_urr:0, fourth_urr:0, before_qos:2, closed:1) = uplink_pdr",
+    )
+    test.packet(N3, uplink(packet))
+    test.counter("drops", DROPS.index("gate"), 3)
+    test.counter("uplink_usage", 11, 2)
+    test.counter("uplink_usage", 12, 2)
+    test.run(
+        "remove uplink_pdr",
+        "add terminations_uplink meta.session:1 meta.application:0 forward(far:1, flow_qer:1, session_qer:2, flow_urr:1, session_urr:2, "
+        "third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
     )
     test.say("Source addresses of another UE.")
     test.packet(N3, uplink(IP(src="10.45.0.9", dst=SERVER) / UDP(sport=1, dport=2) / DATA))

@@ -54,7 +54,7 @@ def downlink(number):
 def session_entries(number, rules):
     index = number + 1
     far, flow, session = 2 * index, 2 * index - 1, 2 * index
-    common = f"flow_qer:{flow}, session_qer:{session}, flow_urr:{index}, session_urr:0, third_urr:0, fourth_urr:0"
+    common = f"flow_qer:{flow}, session_qer:{session}, flow_urr:{index}, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0"
     yield f"add fars meta.far:{far - 1} to_core()"
     yield (
         f"add fars meta.far:{far} to_tunnel_ipv4(src_addr:{UPF}, dst_addr:{GNB}, tunnel:{0x20000 + number}, src_port:2152, marking:0)"

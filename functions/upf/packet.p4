@@ -137,6 +137,7 @@ struct metadata_t {
     bit<32> session_urr;
     bit<32> third_urr;
     bit<32> fourth_urr;
+    bit<4> before_qos;
     bit<6> marked_qfi;
     bit<1> reflective;
     bit<1> gate_closed;

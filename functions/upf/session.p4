@@ -125,16 +125,19 @@ control Applications(inout metadata_t meta, in bool is_ipv4) {
 }
 
 control Rules(inout metadata_t meta, out bit<32> drop) {
-    // A PDR. 0 for a QER or URR that it does not have.
-    action forward(bit<32> far, bit<32> flow_qer, bit<32> session_qer, bit<32> flow_urr, bit<32> session_urr, bit<32> third_urr,
-                   bit<32> fourth_urr) {
-        meta.far = far;
+    // A PDR. 0 for a QER or URR that it does not have. `before_qos`: the URRs that count what QERs drop, too; the lowest bit is that of
+    // `flow_urr`. `closed`: the gate of `session_qer`. With 27 bits for the FAR a record has four words of 64 bits.
+    action forward(bit<27> far, bit<32> flow_qer, bit<32> session_qer, bit<32> flow_urr, bit<32> session_urr, bit<32> third_urr,
+                   bit<32> fourth_urr, bit<4> before_qos, bit<1> closed) {
+        meta.far = (bit<32>) far;
         meta.flow_qer = flow_qer;
         meta.session_qer = session_qer;
         meta.flow_urr = flow_urr;
         meta.session_urr = session_urr;
         meta.third_urr = third_urr;
         meta.fourth_urr = fourth_urr;
+        meta.before_qos = before_qos;
+        meta.gate_closed = closed;
     }
 
     action drop_packet() {
@@ -175,7 +178,7 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
 
     // The QER of a flow; `qfi` 0 for none.
     action set_qer(bit<1> uplink_closed, bit<1> downlink_closed, bit<6> qfi, bit<1> reflective) {
-        meta.gate_closed = meta.is_uplink == 1 ? uplink_closed : downlink_closed;
+        meta.gate_closed = meta.gate_closed | (meta.is_uplink == 1 ? uplink_closed : downlink_closed);
         meta.marked_qfi = qfi;
         meta.reflective = reflective;
     }
@@ -196,7 +199,7 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
     meter(QERS, MeterType.bytes) uplink_rates;
     meter(QERS, MeterType.bytes) downlink_rates;
 
-    // Usage of URRs by the packets that are let through. Counters have the length of frames as they come: 14 bytes more than the
+    // Usage of URRs by the packets that are let through, and with `before_qos` by those that QERs drop. Counters have the length of frames as they come: 14 bytes more than the
     // packet for downlink, those of the tunnel too for uplink. Therefore registers have the bytes of uplink packets without tunnel,
     // and those by which downlink frames are longer than that.
     counter(URRS, CounterType.packets_and_bytes) uplink_usage;
@@ -219,19 +222,18 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
             qers.apply();
             if (meta.gate_closed == 1) {
                 drop = DROP_GATE;
-                return;
-            }
-            if (meta.is_uplink == 1) {
-                uplink_rates.execute_meter<bit<2>>(meta.flow_qer, colour);
             } else {
-                downlink_rates.execute_meter<bit<2>>(meta.flow_qer, colour);
-            }
-            if (colour == V1MODEL_METER_COLOR_RED) {
-                drop = DROP_RATE;
-                return;
+                if (meta.is_uplink == 1) {
+                    uplink_rates.execute_meter<bit<2>>(meta.flow_qer, colour);
+                } else {
+                    downlink_rates.execute_meter<bit<2>>(meta.flow_qer, colour);
+                }
+                if (colour == V1MODEL_METER_COLOR_RED) {
+                    drop = DROP_RATE;
+                }
             }
         }
-        if (meta.session_qer != 0) {
+        if (meta.session_qer != 0 && drop == DROP_NONE) {
             if (meta.is_uplink == 1) {
                 uplink_rates.execute_meter<bit<2>>(meta.session_qer, colour);
             } else {
@@ -239,8 +241,16 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
             }
             if (colour == V1MODEL_METER_COLOR_RED) {
                 drop = DROP_RATE;
+            }
+        }
+        if (drop != DROP_NONE) {
+            if (meta.before_qos == 0) {
                 return;
             }
+            meta.flow_urr = meta.before_qos[0:0] == 1 ? meta.flow_urr : 0;
+            meta.session_urr = meta.before_qos[1:1] == 1 ? meta.session_urr : 0;
+            meta.third_urr = meta.before_qos[2:2] == 1 ? meta.third_urr : 0;
+            meta.fourth_urr = meta.before_qos[3:3] == 1 ? meta.fourth_urr : 0;
         }
         if (meta.flow_urr != 0) {
             if (meta.is_uplink == 1) {

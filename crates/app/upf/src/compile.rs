@@ -247,13 +247,19 @@ fn termination(entries: &mut Entries, session: &Session, pdr: &Pdr) -> Result<Ac
             is_downlink_closed(qer)
         }
     };
-    if qers.get(1).is_some_and(is_closed) || urrs.iter().any(|urr| urr.measured.is_exhausted) {
+    if urrs.iter().any(|urr| urr.measured.is_exhausted) {
         return Ok(Action::new("drop_packet", []));
     }
+    let closed = u32::from(qers.get(1).is_some_and(is_closed));
+    let before_qos: u32 = (0u32..)
+        .zip(&urrs)
+        .map(|(at, urr)| u32::from(urr.is_before_qos()) << at)
+        .sum();
     let far = session.far_of(pdr).map_or(0, |far| far.number);
     let qer = |at: usize| qers.get(at).map_or(0, |qer| qer.number + twin);
     let urr = |at: usize| urrs.get(at).map_or(0, |urr| urr.number + twin);
-    let values = [far, qer(0), qer(1), urr(0), urr(1), urr(2), urr(3)].map(u128::from);
+    let rules = [far, qer(0), qer(1), urr(0), urr(1), urr(2), urr(3), before_qos, closed];
+    let values = rules.map(u128::from);
     Ok(Action::new("forward", values))
 }
 

@@ -172,7 +172,7 @@ fn a_session_both_ways() {
             [100, 0, u128::from(UE), u64::MAX.into()]
         ))
     );
-    let forward = Action::new("forward", [10, 10, 0, 10, 0, 0, 0]);
+    let forward = Action::new("forward", [10, 10, 0, 10, 0, 0, 0, 0, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
     assert_eq!(action(&entries, Table::TerminationsDownlink, &[101, 0]), Some(&forward));
     let to_gnb = [0xc0a8_0301, 0xc0a8_0302, 0x2001, 2152, 0];
@@ -220,9 +220,9 @@ fn a_pdr_0_with_filters_does_not_find_all_packets() {
     });
     let mut sets = RuleSets::default();
     let entries = compiled(&session, &mut sets);
-    let of_all = Action::new("forward", [10, 10, 20, 10, 0, 0, 0]);
+    let of_all = Action::new("forward", [10, 10, 20, 10, 0, 0, 0, 0, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&of_all));
-    let of_udp = Action::new("forward", [10, 10, 0, 10, 0, 0, 0]);
+    let of_udp = Action::new("forward", [10, 10, 0, 10, 0, 0, 0, 0, 0]);
     assert_eq!(
         action(&entries, Table::TerminationsUplink, &[100, 0xffff]),
         Some(&of_udp)
@@ -267,7 +267,7 @@ fn a_qer_with_the_qfi_0_is_that_of_the_session() {
         });
     });
     let entries = compiled(&session, &mut RuleSets::default());
-    let forward = Action::new("forward", [10, 10, 20, 10, 0, 0, 0]);
+    let forward = Action::new("forward", [10, 10, 20, 10, 0, 0, 0, 0, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
 }
 
@@ -335,7 +335,7 @@ fn a_pdr_has_up_to_four_urrs() {
     };
     // One that is named twice counts once.
     let entries = compiled(&with_urrs(&[2, 4, 2, 1, 3]), &mut RuleSets::default());
-    let forward = Action::new("forward", [10, 10, 0, 20, 40, 10, 30]);
+    let forward = Action::new("forward", [10, 10, 0, 20, 40, 10, 30, 0, 0]);
     assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&forward));
     let sets = RuleSets::default();
     let compiler = Compiler {
@@ -348,6 +348,44 @@ fn a_pdr_has_up_to_four_urrs() {
         (Cause::RuleFailure, Some(RuleId::Pdr(1)))
     );
     assert_eq!(refusal.why, "a PDR has at most two QERs and four URRs");
+}
+
+/// free5GC's SMF names one URR before QoS and one after it for each PDR.
+#[test]
+fn urrs_before_qos_count_what_qers_drop() {
+    let session = session(|writer| {
+        pdr(writer, 1, 200, 0, Some(0x1001), None);
+        pdr(writer, 2, 200, 1, None, None);
+        other_rules(writer, None, 0);
+        writer.element(kind::CREATE_URR, |urr| {
+            urr.u32_element(kind::URR_ID, 2);
+            urr.u8_element(kind::MEASUREMENT_METHOD, 2);
+            urr.element(kind::REPORTING_TRIGGERS, |value| value.bytes(&[0, 0]));
+            urr.u8_element(kind::MEASUREMENT_INFORMATION, 1);
+        });
+        writer.element(kind::CREATE_QER, |qer| {
+            qer.u32_element(kind::QER_ID, 2);
+            // Closed for uplink.
+            qer.u8_element(kind::GATE_STATUS, 0b0100);
+        });
+        for id in [1, 2] {
+            writer.element(kind::UPDATE_PDR, |pdr| {
+                pdr.u16_element(kind::PDR_ID, id);
+                for rule in [1, 2] {
+                    pdr.u32_element(kind::QER_ID, rule);
+                    pdr.u32_element(kind::URR_ID, rule);
+                }
+            });
+        }
+    });
+    let entries = compiled(&session, &mut RuleSets::default());
+    let uplink = Action::new("forward", [10, 10, 20, 10, 20, 0, 0, 0b10, 1]);
+    assert_eq!(action(&entries, Table::TerminationsUplink, &[100, 0]), Some(&uplink));
+    let downlink = Action::new("forward", [10, 10, 20, 10, 20, 0, 0, 0b10, 0]);
+    assert_eq!(
+        action(&entries, Table::TerminationsDownlink, &[101, 0]),
+        Some(&downlink)
+    );
 }
 
 #[test]

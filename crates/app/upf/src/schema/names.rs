@@ -77,6 +77,8 @@ const ACTIONS: &[(&str, &[&str])] = &[
             "session_urr",
             "third_urr",
             "fourth_urr",
+            "before_qos",
+            "closed",
         ],
     ),
     ("set_qer", &["uplink_closed", "downlink_closed", "qfi", "reflective"]),

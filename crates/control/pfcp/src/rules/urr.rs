@@ -25,7 +25,9 @@ pub mod triggers {
 
 const MEASURES_TIME: u8 = 1;
 const MEASURES_VOLUME: u8 = 2;
-/// Bit of Measurement Information (ISTM): time is measured at once, not from the first packet on.
+/// Bit of Measurement Information (MBQE): usage is measured before QoS is enforced.
+const BEFORE_QOS: u8 = 1;
+/// The same (ISTM): time is measured at once, not from the first packet on.
 const IMMEDIATELY: u8 = 8;
 /// The same (MNOP): numbers of packets, too.
 const WITH_PACKETS: u8 = 16;
@@ -162,6 +164,11 @@ impl Urr {
             .optional(kind::MEASUREMENT_INFORMATION)?
             .unwrap_or(self.information);
         Ok(())
+    }
+
+    /// Whether packets that QERs drop count, too.
+    pub fn is_before_qos(&self) -> bool {
+        self.information & BEFORE_QOS != 0
     }
 
     /// New quotas, of which these are the bits of [`triggers`], count from here. The other one goes on.
