@@ -157,7 +157,8 @@ impl Compiler<'_> {
         }
         match endpoint {
             Endpoint::Tunnel(teid) => {
-                let values = [number.into(), set.into(), source_v4(&pdrs), source_prefix(&pdrs)];
+                let sources = (source_v4(session, &pdrs), source_prefix(session, &pdrs));
+                let values = [number.into(), set.into(), sources.0, sources.1];
                 let key = Key::new(Table::SessionsUplink, [Match::exact(teid)]);
                 entries.insert(key, Action::new("uplink_session", values));
             }
@@ -189,37 +190,57 @@ fn add_addresses(entries: &mut Entries, pdrs: &[&Pdr], action: Action) {
 const NO_IPV4: u128 = u32::MAX as u128;
 const NO_PREFIX: u128 = u64::MAX as u128;
 
-/// The IPv4 address that uplink packets of these PDRs must come from.
-fn source_v4(pdrs: &[&Pdr]) -> u128 {
-    source(pdrs, NO_IPV4, |addresses| Some(u32::from(addresses.v4?).into()))
+/// The IPv4 address that packets of a tunnel must come from.
+fn source_v4(session: &Session, pdrs: &[&Pdr]) -> u128 {
+    source(session, pdrs, NO_IPV4, |addresses| {
+        Some(u32::from(addresses.v4?).into())
+    })
 }
 
 /// The prefix that they must come from.
-fn source_prefix(pdrs: &[&Pdr]) -> u128 {
-    source(pdrs, NO_PREFIX, |addresses| Some(u128::from(addresses.v6?) >> 64))
+fn source_prefix(session: &Session, pdrs: &[&Pdr]) -> u128 {
+    source(session, pdrs, NO_PREFIX, |addresses| {
+        Some(u128::from(addresses.v6?) >> 64)
+    })
 }
 
-/// The address that all packets of PDRs must come from: 0 for any, when none of them names a UE or they name several;
-/// `none` when their UEs have none of this family (TS 29.244 §5.2.1: a PDR finds packets from the addresses that it
-/// names). One that names no UE is of that of the others: SMFs leave it out of PDRs for QoS flows.
-fn source(pdrs: &[&Pdr], none: u128, address: impl Fn(&Addresses) -> Option<u128>) -> u128 {
-    let mut found = BTreeSet::new();
-    let mut is_named = false;
-    for pdr in pdrs {
-        if pdr.pdi.source != Interface::Access {
-            return 0;
-        }
-        let named = pdr.pdi.ue.map(|ue| ue.addresses);
-        if let Some(named) = named.filter(|named| named.any().is_some()) {
-            is_named = true;
-            found.extend(address(&named));
-        }
+/// The address that packets of a tunnel must come from: 0 for any, when no UE is known or several are; `none` when the
+/// UEs have none of this family. What comes from elsewhere than the access side is for the UE.
+///
+/// A PDR finds packets from the addresses that it names (TS 29.244 §5.2.1). One that names no UE is of those of the
+/// tunnel's others, or else of the session's: SMFs leave it out of PDRs for QoS flows, or of all in tunnels.
+fn source(session: &Session, pdrs: &[&Pdr], none: u128, address: impl Fn(&Addresses) -> Option<u128>) -> u128 {
+    if pdrs.iter().any(|pdr| pdr.pdi.source != Interface::Access) {
+        return 0;
     }
+    let mut ues = ues_of(pdrs);
+    if ues.is_empty() && !pdrs.iter().any(|pdr| leads_back(session, pdr)) {
+        ues = ues_of(&session.pdrs_of(Endpoint::Network));
+    }
+    let found: BTreeSet<u128> = ues.iter().filter_map(address).collect();
     match found.len() {
-        0 if is_named => none,
+        0 if !ues.is_empty() => none,
         1 => found.first().copied().unwrap_or(0),
         _ => 0,
     }
+}
+
+/// The addresses of the UEs that PDRs name: of the access side as the source.
+fn ues_of(pdrs: &[&Pdr]) -> Vec<Addresses> {
+    let is_sender = |pdr: &&&Pdr| {
+        let is_destination = pdr.pdi.ue.is_some_and(|ue| ue.is_destination);
+        pdr.pdi.source != Interface::Access || !is_destination
+    };
+    let ues = pdrs.iter().filter(is_sender).filter_map(|pdr| pdr.pdi.ue);
+    ues.map(|ue| ue.addresses)
+        .filter(|named| named.any().is_some())
+        .collect()
+}
+
+/// Whether packets go back to the access side: those for the UE that the former gNB forwards at a handover.
+fn leads_back(session: &Session, pdr: &Pdr) -> bool {
+    let far = session.far_of(pdr);
+    far.is_some_and(|far| far.destination == Some(Interface::Access))
 }
 
 /// What becomes of the packets of a PDR, and the entries of its QERs.

@@ -294,21 +294,52 @@ fn a_pdr_without_the_ue_does_not_end_the_check_of_sources() {
             pdr.u32_element(kind::FAR_ID, 1);
         });
     };
-    let sources = |names_ue: bool| {
+    let sources = |named_at: Option<Endpoint>, destination: u8| {
         let session = session(|writer| {
-            if names_ue {
-                pdr(writer, 1, 200, 0, Some(0x1001), None);
+            match named_at {
+                Some(Endpoint::Tunnel(teid)) => pdr(writer, 1, 200, 0, Some(teid), None),
+                Some(Endpoint::Network) => pdr(writer, 1, 200, 1, None, None),
+                None => {}
             }
             nameless(writer, 3, "permit out 58 from ff02::2/128 to assigned");
             nameless(writer, 4, "permit out 17 from 198.51.100.0/24 to assigned");
             other_rules(writer, None, 0);
+            writer.element(kind::UPDATE_FAR, |far| {
+                far.u32_element(kind::FAR_ID, 1);
+                far.element(kind::UPDATE_FORWARDING_PARAMETERS, |parameters| {
+                    parameters.u8_element(kind::DESTINATION_INTERFACE, destination);
+                });
+            });
         });
         let entries = compiled(&session, &mut RuleSets::default());
         let uplink = action(&entries, Table::SessionsUplink, &[0x1001]).expect("a session");
         uplink.values[2..].to_vec()
     };
-    assert_eq!(sources(true), [u128::from(UE), u64::MAX.into()]);
-    assert_eq!(sources(false), [0, 0]);
+    let of_ue = [u128::from(UE), u64::MAX.into()];
+    assert_eq!(sources(Some(Endpoint::Tunnel(0x1001)), 1), of_ue);
+    assert_eq!(
+        sources(Some(Endpoint::Network), 1),
+        of_ue,
+        "named by the PDR of the network"
+    );
+    assert_eq!(sources(Some(Endpoint::Network), 0), [0, 0], "forwarded to another gNB");
+    assert_eq!(sources(None, 1), [0, 0]);
+}
+
+#[test]
+fn a_ue_that_is_the_destination_is_no_source() {
+    let source = |is_destination: bool| {
+        let mut session = session(|writer| {
+            pdr(writer, 1, 200, 0, Some(0x1001), None);
+            other_rules(writer, None, 0);
+        });
+        let ue = session.pdrs.values_mut().find_map(|pdr| pdr.pdi.ue.as_mut());
+        ue.expect("a UE").is_destination = is_destination;
+        let entries = compiled(&session, &mut RuleSets::default());
+        let uplink = action(&entries, Table::SessionsUplink, &[0x1001]).expect("a session");
+        uplink.values[2]
+    };
+    assert_eq!([source(false), source(true)], [u128::from(UE), 0]);
 }
 
 /// free5GC's SMF sends three or four URRs for a PDR.
