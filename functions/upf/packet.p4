@@ -11,7 +11,7 @@
 #endif
 
 // Sizes of the arrays of meters (QERs) and of counters (URRs). The N4 agent numbers them in the lower half, and uses the upper half for packets
-// that come from another UPF by N9.
+// that come from another UPF by N9 or from the SMF.
 #ifndef QERS
 #define QERS 131072
 #endif

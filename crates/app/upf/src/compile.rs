@@ -3,8 +3,9 @@
 //! PDRs of an endpoint are looked at in the order of their precedence. One without filters finds every packet: it is
 //! application 0, and those after it find none. The others are applications by their identifiers.
 //!
-//! What comes from another UPF by N9 is uplink for the program, since it comes in a tunnel, and downlink for the SMF.
-//! QERs and URRs of such PDRs have a second number, in the upper half of the arrays, with the directions exchanged.
+//! What comes from another UPF by N9, or from the SMF, is uplink for the program, since it comes in a tunnel, and
+//! downlink for the SMF. QERs and URRs of such PDRs have a second number, in the upper half of the arrays, with the
+//! directions exchanged.
 
 use crate::entry::{Action, Entries, Key, Match, Table};
 use crate::rule_sets::{RuleSet, RuleSets};
@@ -57,9 +58,9 @@ pub(crate) fn pdr_of(session: &Session, endpoint: Endpoint, application: u16) ->
     pdrs.find(|pdr| application_of(pdr) == application)
 }
 
-/// Whether packets of a PDR come by N9 for the UE: they use second numbers.
+/// Whether packets of a PDR come in a tunnel for the UE, by N9 or from the SMF: they use second numbers.
 pub(crate) fn is_from_core(pdr: &Pdr) -> bool {
-    pdr.pdi.tunnel.is_some() && matches!(pdr.pdi.source, Interface::Core | Interface::Lan)
+    pdr.pdi.tunnel.is_some() && pdr.pdi.source != Interface::Access
 }
 
 /// The tunnels into which packets of an endpoint go on, each once.

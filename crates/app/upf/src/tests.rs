@@ -462,12 +462,18 @@ fn filters_are_shared_and_a_rule_for_everything_ends_the_order() {
 }
 
 #[test]
-fn what_comes_by_n9_is_counted_and_limited_the_other_way_round() {
-    let session = session(|writer| {
-        pdr(writer, 1, 200, 1, Some(0x3001), None);
-        other_rules(writer, None, 0b01);
-    });
-    let entries = compiled(&session, &mut RuleSets::default());
+fn what_comes_by_n9_or_from_the_smf_is_counted_and_limited_the_other_way_round() {
+    for source in [1, 3] {
+        let session = session(|writer| {
+            pdr(writer, 1, 200, source, Some(0x3001), None);
+            other_rules(writer, None, 0b01);
+        });
+        is_turned_round(&session);
+    }
+}
+
+fn is_turned_round(session: &Session) {
+    let entries = compiled(session, &mut RuleSets::default());
     // The gate of downlink is closed, which the program takes for uplink here.
     let qer = action(&entries, Table::Qers, &[10 + TWIN]);
     assert_eq!(qer, Some(&Action::new("set_qer", [1, 0, 9, 0])));
