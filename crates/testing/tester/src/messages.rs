@@ -4,11 +4,14 @@
 //! messages should be sent, and were, are kept here. A device's switch may put N messages into one packet; each of them
 //! counts.
 
+use crate::tag::TRIALS;
 use forebay_traffic::{FrameSpec, MessageFormat, MessageId, inspect, mixed};
 use std::net::Ipv4Addr;
 
-/// Devices of a stream at most, as a power of two: the flows of its messages begin at its index times that.
+/// Devices of a stream at most, as a power of two. Behind their bits a flow has 8 for the stream, then those of the
+/// trial.
 const DEVICES_BITS: u32 = 16;
+const STREAM_BITS: u32 = 8;
 
 /// Messages whose times are kept.
 const REMEMBERED: usize = 1 << 20;
@@ -24,7 +27,7 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 pub struct Messages {
     format: MessageFormat,
     devices: u32,
-    /// The flow of its first device: messages of different streams are told apart by their flows.
+    /// The flow of its first device: messages of other streams, and of earlier trials that come late, have others.
     first_flow: u32,
     times: Vec<(u64, u64)>,
     payload: Vec<u8>,
@@ -40,11 +43,12 @@ pub fn headers(device: u32, macs: ([u8; 6], [u8; 6])) -> FrameSpec {
 
 impl Messages {
     /// Messages of this many devices, of the stream with this index.
-    pub fn new(format: MessageFormat, devices: u32, stream: u8) -> Messages {
+    pub fn new(format: MessageFormat, devices: u32, stream: u8, trial: u64) -> Messages {
+        let trial = (trial % TRIALS) as u32;
         Messages {
             format,
             devices,
-            first_flow: u32::from(stream) << DEVICES_BITS,
+            first_flow: (trial << STREAM_BITS | u32::from(stream)) << DEVICES_BITS,
             times: vec![(0, 0); REMEMBERED],
             payload: Vec::new(),
         }
@@ -69,7 +73,7 @@ impl Messages {
     }
 
     /// The numbers of the messages in a frame, with their intended and sending times. `sent` messages were sent. None
-    /// for those that are damaged, are of other streams, or cannot have been sent.
+    /// for those that are damaged, are of other streams or trials, or cannot have been sent.
     pub fn find(&self, frame: &[u8], sent: u64, mut each: impl FnMut(Option<(u64, u64, u64)>)) {
         let Ok(inspected) = inspect(frame) else { return };
         let datagram = &frame[inspected.payload];
@@ -90,7 +94,7 @@ impl Messages {
         }
     }
 
-    /// The number of a message; none when it is of another stream.
+    /// The number of a message; none when it is of another stream or trial.
     fn number(&self, id: MessageId) -> Option<u64> {
         let device = id.flow.checked_sub(self.first_flow)?;
         let number = u64::from(id.sequence) * u64::from(self.devices) + u64::from(device);
@@ -122,4 +126,27 @@ pub fn templates(format: MessageFormat, devices: u32, macs: ([u8; 6], [u8; 6])) 
         headers(device, macs).build(&datagram)
     };
     (0..devices).map(template).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_messages_of_an_earlier_trial_are_not_of_this_one() {
+        let format = MessageFormat::new(16).expect("a length of messages");
+        let mut frame = templates(format, 3, ([2; 6], [4; 6])).swap_remove(1);
+        let of_trial = |trial| Messages::new(format, 3, 255, trial);
+        of_trial(TRIALS + 7).write(1, (10, 20), &mut frame);
+        let found = |messages: Messages| {
+            let mut found = Vec::new();
+            messages.find(&frame, 2, |message| found.push(message));
+            found
+        };
+        let mut own = of_trial(7);
+        own.times[1] = (30, 40);
+        assert_eq!(found(own), [Some((1, 30, 40))]);
+        assert_eq!(found(of_trial(8)), [None]);
+        assert_eq!(found(of_trial(TRIALS - 1)), [None]);
+    }
 }

@@ -126,7 +126,7 @@ impl<'a> Sender<'a> {
             _ => schedule.with_own_phase(mean_work),
         });
         let messages = stream.messages;
-        let messages = messages.map(|(format, devices)| Messages::new(format, devices, index as u8));
+        let messages = messages.map(|(format, devices)| Messages::new(format, devices, index as u8, trial));
         let mut sender = Sender {
             stream,
             index: index as u8,
