@@ -116,6 +116,7 @@ control Answer(inout headers_t hdr, in bit<8> message_type, in bit<16> ie_bytes)
         hdr.tunnel_optional.next_extension = 0;
         decapsulate.apply(hdr);
         hdr.inner_ipv4.setInvalid();
+        hdr.inner_options.setInvalid();
         hdr.inner_ipv6.setInvalid();
         // Over IPv6 an answer has a checksum: RFC 6935 permits zero for tunnelled packets alone.
         if (hdr.tunnel_ipv6.isValid()) {

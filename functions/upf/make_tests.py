@@ -444,6 +444,12 @@ def filters():
         test.run(f"register_read uplink_bytes {urr}")
     test.through(N3, uplink(packet, qfi=7), N6, FROM_N6 / hop_further(packet))
     test.counter("uplink_usage", 5, 1)
+    test.say("Ports behind options of IPv4, both ways: the application of the port of the UE.")
+    packet = IP(src=UE, dst=SERVER, options=[IPOption_NOP()] * 4) / UDP(sport=7009, dport=99) / DATA
+    test.through(N3, uplink(packet), N6, FROM_N6 / hop_further(packet))
+    test.through(N6, ON_N6 / turned(packet), N3, downlink(hop_further(turned(packet)), 0x5005, 2))
+    test.counter("uplink_usage", 4, 2)
+    test.counter("downlink_usage", 4, 2)
     test.say("A tunnel of the user itself is in no QoS flow of this UPF.")
     own = Raw(bytes(GTP_U_Header(teid=1, E=1, next_ex=0x85) / container(1, 7) / packet))
     packet = IP(src=SERVER, dst=UE) / UDP(sport=99, dport=2152) / own

@@ -98,6 +98,7 @@ struct headers_t {
     gtpu_optional_t gtpu_optional;
     gtpu_extension_t[4] gtpu_extension;
     ipv4_t inner_ipv4;
+    ipv4_options_t inner_options;
     ipv6_t inner_ipv6;
 }
 
@@ -306,16 +307,26 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         }
     }
 
-    // Options stay in the payload: nothing changes them.
     state parse_inner_ipv4 {
         packet.extract(hdr.inner_ipv4);
         verify(hdr.inner_ipv4.ihl >= 5, error.ParserInvalidArgument);
         meta.ip_bytes = hdr.inner_ipv4.total_len;
         meta.protocol = hdr.inner_ipv4.protocol;
-        transition select(hdr.inner_ipv4.ihl, hdr.inner_ipv4.more_fragments, hdr.inner_ipv4.frag_offset,
-                          hdr.inner_ipv4.protocol) {
-            (5, 0, 0, IP_PROTOCOL_UDP): parse_ports;
-            (5, 0, 0, IP_PROTOCOL_TCP): parse_ports;
+        transition select(hdr.inner_ipv4.ihl) {
+            5: after_inner_ipv4;
+            default: parse_inner_options;
+        }
+    }
+
+    state parse_inner_options {
+        packet.extract(hdr.inner_options, ((bit<32>) hdr.inner_ipv4.ihl - 5) << 5);
+        transition after_inner_ipv4;
+    }
+
+    state after_inner_ipv4 {
+        transition select(hdr.inner_ipv4.more_fragments, hdr.inner_ipv4.frag_offset, hdr.inner_ipv4.protocol) {
+            (0, 0, IP_PROTOCOL_UDP): parse_ports;
+            (0, 0, IP_PROTOCOL_TCP): parse_ports;
             default: accept;
         }
     }

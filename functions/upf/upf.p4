@@ -331,6 +331,7 @@ control UpfDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.gtpu_optional);
         packet.emit(hdr.gtpu_extension);
         packet.emit(hdr.inner_ipv4);
+        packet.emit(hdr.inner_options);
         packet.emit(hdr.inner_ipv6);
     }
 }
