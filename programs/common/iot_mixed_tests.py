@@ -22,13 +22,17 @@ def checksum(data):
     return ~total & 0xFFFF
 
 
-def frame(macs, datagram, device, ttl, identification, flags, udp_checksum):
-    """Ethernet, IPv4, UDP around what UDP carries."""
+def frame(macs, datagram, device, ttl, identification, flags, udp_checksum=None):
+    """Ethernet, IPv4, UDP around what UDP carries; with the right checksum of UDP unless another one is given."""
     length = 28 + len(datagram)
-    head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, length, identification, flags << 13, ttl, 17, 0,
-                       bytes([10, 0, 1, device]), bytes([10, 0, 2, 2]))
+    addresses = bytes([10, 0, 1, device]) + bytes([10, 0, 2, 2])
+    head = struct.pack(">BBHHHBBH", 0x45, 0, length, identification, flags << 13, ttl, 17, 0) + addresses
     head = head[:10] + struct.pack(">H", checksum(head)) + head[12:]
-    udp = struct.pack(">HHHH", 4000 + device, 9000, 8 + len(datagram), udp_checksum)
+    ports = struct.pack(">HHH", 4000 + device, 9000, 8 + len(datagram))
+    if udp_checksum is None:
+        covered = addresses + struct.pack(">HH", 17, 8 + len(datagram)) + ports + bytes(2) + datagram
+        udp_checksum = checksum(covered + bytes(len(covered) % 2)) or 0xFFFF
+    udp = ports + struct.pack(">H", udp_checksum)
     return macs + b"\x08\x00" + head + udp + datagram
 
 
@@ -43,8 +47,8 @@ class Device:
         payload = self.random.randbytes(length)
         self.identification = self.random.randrange(1 << 16)
         datagram = b"\xfa" + bytes(5) + payload
-        sent = frame(IN_MACS, datagram, self.number, 64, self.identification, 0, 0x1234)
-        alone = frame(OUT_MACS, datagram, self.number, 63, self.identification, 0, 0x1234)
+        sent = frame(IN_MACS, datagram, self.number, 64, self.identification, 0)
+        alone = frame(OUT_MACS, datagram, self.number, 63, self.identification, 0)
         return payload, sent.ljust(60, b"\0"), alone.ljust(60, b"\0")
 
     def n_packet(self, payloads, by_timer):
@@ -127,6 +131,16 @@ def others():
     for datagram in (b"\xfa" + bytes(5), b"\xfa" + bytes(5) + bytes(32), b"\xfb" + bytes(5) + bytes(16)):
         sent = frame(IN_MACS, datagram, 3, 64, 1, 0, 5)
         lines += [packet(0, sent), expect(frame(OUT_MACS, datagram, 3, 63, 1, 0, 5))]
+    lines.append("# A damaged message of each length goes alone; one without a checksum is kept.")
+    for length in range(1, 32):
+        payload = first.random.randbytes(length)
+        datagram = b"\xfa" + bytes(5) + payload
+        right = frame(IN_MACS, datagram, 1, 64, 1, 0)
+        damaged = right[:-1] + bytes([right[-1] ^ 1])
+        forwarded = frame(OUT_MACS, datagram, 1, 63, 1, 0)
+        lines += [packet(0, damaged), expect(forwarded[:-1] + bytes([forwarded[-1] ^ 1]))]
+    lines += [packet(0, frame(IN_MACS, datagram, 1, 64, 1, 0, 0)), packet(TIMER_PORT, timer(1, 0)),
+              expect(first.n_packet([payload], True)), "check_counter outcomes(4) packets == 32"]
     lines += ["# Dropped: a timer packet elsewhere, a message that is cut off.", packet(1, timer(1, 0)),
               packet(0, frame(IN_MACS, b"\xfa" + bytes(5) + bytes(16), 3, 64, 1, 0, 5)[:-1])]
     write("others", "-D N=4 -D FLOWS=1 -D MAX_AGE=1000000000", lines)
