@@ -14,6 +14,7 @@ import datetime
 import ipaddress
 import itertools
 import json
+import math
 import pathlib
 import signal
 import sys
@@ -218,7 +219,8 @@ class Settings:
             self.rates[policer] = one["rate"] // 8
         if "connections" not in one:
             return fy.Action("allow", policer=policer)
-        interval = max(1_000_000 // one["connections"], 1)
+        # Microseconds, rounded up: no more connections than the rule says.
+        interval = math.ceil(1_000_000 / one["connections"])
         burst = interval * (one.get("burst", 1) - 1)
         if burst >= 1 << 32:
             most = ((1 << 32) - 1) // interval + 1
