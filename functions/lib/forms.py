@@ -1,6 +1,6 @@
 """Reads the files of the control programs and checks them key by key. A mistake is one line with what would be right.
 
-    FORM = Form({"port": integer(0, 511), "mac": mac}, {"mtu": integer(68, 65535)})
+    FORM = Form({"port": integer(0, 510), "mac": mac}, {"mtu": integer(68, 65535)})
     settings = read(path, Form({}, {"interface": tables(FORM)}))
 
 A kind is a function that raises `Wrong` unless a value is of it.
@@ -123,7 +123,7 @@ interface_address = parsed(with_length(ipaddress.ip_interface), 'an address with
 endpoint = parsed(parse_endpoint, 'an address and a port, "192.0.2.1:80",')
 port_range = parsed(parse_ports, 'a port or a range of ports, "80" or "80-81",')
 tcp_port = integer(1, 65535)
-switch_port = integer(0, 511)
+switch_port = integer(0, 510)
 
 
 def either(*kinds):

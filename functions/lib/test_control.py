@@ -21,6 +21,7 @@ WRONG = [
     ("l2_switch", "bridge.toml", "untagged = 20", "untagged = 5000", "port: number 3: `untagged = 5000`: a number from 1 to 4094"),
     ("l2_switch", "bridge.toml", "addresses_max = 100", "adresses_max = 100", "did you mean `addresses_max`?"),
     ("l2_switch", "bridge.toml", "number = 1\n", "", "the key `number` is missing"),
+    ("l2_switch", "bridge.toml", "number = 1\n", "number = 511\n", "port: number 1: `number = 511`: a number from 0 to 510"),
     ("l2_switch", "bridge.toml", "[[static]]", "[static]", "static: tables are right"),
     ("l2_switch", "bridge.toml", "age = 300", "age = ", "no TOML"),
     ("nat44", "nat44.toml", "block_ports = 512", "block_ports = 500", "`block_ports = 500`"),
