@@ -164,11 +164,11 @@ def table_entries(settings):
         yield entry(table, match, "to_next_hop", next_hop=route["next_hop"])
     for own in settings["own"]:
         mac = control.mac(own["mac"])
-        if ":" in own["address"]:
-            yield entry("own_ipv6", {"hdr.ipv6.dst_addr": own["address"]}, "own", mac=mac)
-        else:
-            if own.get("gtpu", True):
-                yield entry("own_ipv4", {"hdr.ipv4.dst_addr": own["address"]}, "own", mac=mac)
+        is_ipv6 = ":" in own["address"]
+        if own.get("gtpu", True):
+            version = 6 if is_ipv6 else 4
+            yield entry(f"own_ipv{version}", {f"hdr.ipv{version}.dst_addr": own["address"]}, "own", mac=mac)
+        if not is_ipv6:
             yield entry("arp_ipv4", {"hdr.arp.target_ip": own["address"]}, "own", mac=mac)
     for session in settings.get("session", []):
         yield from reversed(list(session_entries(session, source(settings, session["gnb"]))))

@@ -124,6 +124,21 @@ fn the_example_is_read() {
 }
 
 #[test]
+fn tunnels_end_at_addresses_for_gtp_u_alone() {
+    let of_ipv6 = EXAMPLE.replace("198.51.100.1", "2001:db8:6::1");
+    let count = |text: &str, table: Table| {
+        let entries = Settings::read(text).expect("settings").entries().expect("entries");
+        entries.keys().filter(|key| key.table == table).count()
+    };
+    assert_eq!((count(EXAMPLE, Table::OwnIpv4), count(EXAMPLE, Table::ArpIpv4)), (1, 2));
+    assert_eq!(count(&of_ipv6, Table::OwnIpv6), 0);
+    assert_eq!(
+        count(&of_ipv6.replace("gtpu = false", "gtpu = true"), Table::OwnIpv6),
+        1
+    );
+}
+
+#[test]
 fn what_is_wrong_in_settings_is_named() {
     let wrong = [
         ("next_hop = 2", "next_hop = 3", "next hop 3, which does not exist"),
