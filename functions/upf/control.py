@@ -136,7 +136,7 @@ def session_entries(session, own):
     ue_prefix = prefix64(session["ue_prefix"]) if "ue_prefix" in session else 0
     # The sources of uplink packets: without any address of the UE they are not checked.
     sources = {"ue_ipv4": ue or (NO_IPV4 if ue_prefix else 0), "ue_prefix": ue_prefix or (NO_PREFIX if ue else 0)}
-    uplink = {"session": number, "rules": 0, **sources}
+    uplink = {"session": number, "rules": 0, **sources, "to_ue": 0}
     yield entry("sessions_uplink", {"hdr.gtpu.teid": session["uplink_teid"]}, "uplink_session", **uplink)
     if ue:
         yield entry("sessions_downlink_ipv4", {"hdr.ipv4.dst_addr": ue}, "downlink_session", session=number, rules=0)

@@ -87,7 +87,7 @@ PORTS = [
 PREFIX = "0x" + bytes(IPv6(src=UE_V6))[8:16].hex()
 SESSION = [
     f"add sessions_uplink hdr.gtpu.teid:{UPLINK_TEID} "
-    f"uplink_session(session:1, rules:1, ue_ipv4:{number(UE)}, ue_prefix:{PREFIX})",
+    f"uplink_session(session:1, rules:1, ue_ipv4:{number(UE)}, ue_prefix:{PREFIX}, to_ue:0)",
     f"add sessions_downlink_ipv4 hdr.ipv4.dst_addr:{number(UE)} downlink_session(session:1, rules:1)",
     f"add sessions_downlink_ipv6 ue_prefix:{PREFIX} downlink_session(session:1, rules:1)",
     "add terminations_uplink meta.session:1 meta.application:0 "
@@ -205,7 +205,7 @@ def tunnels():
         "add qers meta.flow_qer:3 set_qer(uplink_closed:0, downlink_closed:0, qfi:5, reflective:1)",
         f"add sessions_downlink_ipv4 hdr.ipv4.dst_addr:{number('10.45.0.3')} downlink_session(session:3, rules:0)",
         "add terminations_downlink meta.session:3 meta.application:0 forward(far:4, flow_qer:0, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
-        "add sessions_uplink hdr.gtpu.teid:0x9001 uplink_session(session:9, rules:0, ue_ipv4:0, ue_prefix:0)",
+        "add sessions_uplink hdr.gtpu.teid:0x9001 uplink_session(session:9, rules:0, ue_ipv4:0, ue_prefix:0, to_ue:1)",
         "add terminations_uplink meta.session:9 meta.application:0 forward(far:4, flow_qer:3, session_qer:0, flow_urr:0, session_urr:0, third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
         session=session,
     )
@@ -450,6 +450,23 @@ def filters():
     test.through(N6, ON_N6 / turned(packet), N3, downlink(hop_further(turned(packet)), 0x5005, 2))
     test.counter("uplink_usage", 4, 2)
     test.counter("downlink_usage", 4, 2)
+    test.say("From another UPF to the UE: the sender is the remote end. From the UE to another UPF: the receiver.")
+    test.run(
+        "add sessions_uplink hdr.gtpu.teid:0x9001 uplink_session(session:9, rules:1, ue_ipv4:0, ue_prefix:0, to_ue:1)",
+        "add terminations_uplink meta.session:9 meta.application:7 forward(far:5, flow_qer:5, session_qer:0, flow_urr:9, session_urr:0, "
+        "third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
+        "add terminations_uplink meta.session:9 meta.application:700 forward(far:5, flow_qer:5, session_qer:0, flow_urr:10, session_urr:0, "
+        "third_urr:0, fourth_urr:0, before_qos:0, closed:0)",
+    )
+    for sent, urr in (
+        (IP(src=SERVER, dst=UE) / UDP(sport=53, dport=4000) / DATA, 9),
+        (IPv6(src=SERVER_V6, dst=UE_V6) / TCP(sport=443, dport=4000) / DATA, 9),
+        (IP(src=SERVER, dst=UE) / UDP(sport=99, dport=7009) / DATA, 10),
+    ):
+        test.through(N3, uplink(sent, 0x9001), N3, downlink(sent, 0x5005, 2))
+        test.run(f"register_read uplink_bytes {urr}")
+    test.counter("uplink_usage", 9, 2)
+    test.counter("uplink_usage", 10, 1)
     test.say("A tunnel of the user itself is in no QoS flow of this UPF.")
     own = Raw(bytes(GTP_U_Header(teid=1, E=1, next_ex=0x85) / container(1, 7) / packet))
     packet = IP(src=SERVER, dst=UE) / UDP(sport=99, dport=2152) / own

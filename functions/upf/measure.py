@@ -65,7 +65,7 @@ def session_entries(number, rules):
         for qer in (flow, session):
             yield f"meter_set_rates {direction}_rates {qer} 12500:1250000000 12500:1250000000"
     yield (
-        f"add sessions_uplink hdr.gtpu.teid:{0x10000 + number} uplink_session(session:{index}, rules:{rules}, ue_ipv4:{ue(number)}, ue_prefix:0)"
+        f"add sessions_uplink hdr.gtpu.teid:{0x10000 + number} uplink_session(session:{index}, rules:{rules}, ue_ipv4:{ue(number)}, ue_prefix:0, to_ue:0)"
     )
     yield f"add sessions_downlink_ipv4 hdr.ipv4.dst_addr:{ue(number)} downlink_session(session:{index}, rules:{rules})"
 

@@ -131,6 +131,7 @@ struct metadata_t {
     bit<16> application;
     ipv4_address_t ue_ipv4;
     bit<64> ue_prefix;
+    bit<1> to_ue;
     bit<32> far;
     bit<32> flow_qer;
     bit<32> session_qer;

@@ -12,12 +12,14 @@
 #include "packet.p4"
 
 control Sessions(in headers_t hdr, inout metadata_t meta, out bool found) {
-    // Addresses of the UE, which uplink packets must come from; 0 for any, all ones for none.
-    action uplink_session(bit<32> session, bit<32> rules, ipv4_address_t ue_ipv4, bit<64> ue_prefix) {
+    // Addresses of the UE, which uplink packets must come from; 0 for any, all ones for none. `to_ue`: the tunnel brings packets for the UE, from
+    // another UPF or the SMF.
+    action uplink_session(bit<32> session, bit<32> rules, ipv4_address_t ue_ipv4, bit<64> ue_prefix, bit<1> to_ue) {
         meta.session = session;
         meta.rules = rules;
         meta.ue_ipv4 = ue_ipv4;
         meta.ue_prefix = ue_prefix;
+        meta.to_ue = to_ue;
     }
 
     action downlink_session(bit<32> session, bit<32> rules) {

@@ -214,10 +214,17 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         bool is_solicitation = false;
         if (meta.is_uplink == 1) {
             is_ipv4 = hdr.inner_ipv4.isValid();
-            meta.remote_ipv4 = is_ipv4 ? hdr.inner_ipv4.dst_addr : 0;
-            meta.remote_ipv6 = is_ipv4 ? 0 : hdr.inner_ipv6.dst_addr;
-            meta.remote_port = meta.dst_port;
-            meta.local_port = meta.src_port;
+            if (meta.to_ue == 1) {
+                meta.remote_ipv4 = is_ipv4 ? hdr.inner_ipv4.src_addr : 0;
+                meta.remote_ipv6 = is_ipv4 ? 0 : hdr.inner_ipv6.src_addr;
+                meta.remote_port = meta.src_port;
+                meta.local_port = meta.dst_port;
+            } else {
+                meta.remote_ipv4 = is_ipv4 ? hdr.inner_ipv4.dst_addr : 0;
+                meta.remote_ipv6 = is_ipv4 ? 0 : hdr.inner_ipv6.dst_addr;
+                meta.remote_port = meta.dst_port;
+                meta.local_port = meta.src_port;
+            }
             if (!is_ipv4 && !hdr.inner_ipv6.isValid()) {
                 drop(DROP_NOT_IP);
                 return;

@@ -159,7 +159,8 @@ impl Compiler<'_> {
         match endpoint {
             Endpoint::Tunnel(teid) => {
                 let sources = (source_v4(session, &pdrs), source_prefix(session, &pdrs));
-                let values = [number.into(), set.into(), sources.0, sources.1];
+                let to_ue = pdrs.iter().any(|pdr| is_from_core(pdr));
+                let values = [number.into(), set.into(), sources.0, sources.1, to_ue.into()];
                 let key = Key::new(Table::SessionsUplink, [Match::exact(teid)]);
                 entries.insert(key, Action::new("uplink_session", values));
             }
@@ -211,7 +212,7 @@ fn source_prefix(session: &Session, pdrs: &[&Pdr]) -> u128 {
 /// A PDR finds packets from the addresses that it names (TS 29.244 §5.2.1). One that names no UE is of those of the
 /// tunnel's others, or else of the session's: SMFs leave it out of PDRs for QoS flows, or of all in tunnels.
 fn source(session: &Session, pdrs: &[&Pdr], none: u128, address: impl Fn(&Addresses) -> Option<u128>) -> u128 {
-    if pdrs.iter().any(|pdr| pdr.pdi.source != Interface::Access) {
+    if pdrs.iter().any(|pdr| is_from_core(pdr)) {
         return 0;
     }
     let mut ues = ues_of(pdrs);

@@ -184,7 +184,7 @@ fn a_session_both_ways() {
         // The UE has no IPv6 prefix: nothing may come from one.
         Some(&Action::new(
             "uplink_session",
-            [100, 0, u128::from(UE), u64::MAX.into()]
+            [100, 0, u128::from(UE), u64::MAX.into(), 0]
         ))
     );
     let forward = Action::new("forward", [10, 10, 0, 10, 0, 0, 0, 0, 0]);
@@ -328,7 +328,7 @@ fn a_pdr_without_the_ue_does_not_end_the_check_of_sources() {
         });
         let entries = compiled(&session, &mut RuleSets::default());
         let uplink = action(&entries, Table::SessionsUplink, &[0x1001]).expect("a session");
-        uplink.values[2..].to_vec()
+        uplink.values[2..4].to_vec()
     };
     let of_ue = [u128::from(UE), u64::MAX.into()];
     assert_eq!(sources(Some(Endpoint::Tunnel(0x1001)), 1), of_ue);
@@ -499,7 +499,7 @@ fn is_turned_round(session: &Session) {
     let forward = action(&entries, Table::TerminationsUplink, &[100, 0]).expect("a rule");
     assert_eq!(forward.values[3], u128::from(10 + TWIN));
     let uplink = action(&entries, Table::SessionsUplink, &[0x3001]).expect("a session");
-    assert_eq!(uplink.values[2], 0, "the UE is the destination");
+    assert_eq!(uplink.values[2..], [0, 0, 1], "the UE is the destination");
 }
 
 #[test]

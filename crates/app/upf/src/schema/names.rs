@@ -64,7 +64,7 @@ const ACTIONS: &[(&str, &[&str])] = &[
     ("own", &["mac"]),
     ("to_next_hop", &["next_hop"]),
     ("to_port", &["port", "src_mac", "dst_mac", "mtu"]),
-    ("uplink_session", &["session", "rules", "ue_ipv4", "ue_prefix"]),
+    ("uplink_session", &["session", "rules", "ue_ipv4", "ue_prefix", "to_ue"]),
     ("downlink_session", &["session", "rules"]),
     ("set_application", &["application"]),
     (
