@@ -201,9 +201,9 @@ control Rules(inout metadata_t meta, out bit<32> drop) {
     meter(QERS, MeterType.bytes) uplink_rates;
     meter(QERS, MeterType.bytes) downlink_rates;
 
-    // Usage of URRs by the packets that are let through, and with `before_qos` by those that QERs drop. Counters have the length of frames as they come: 14 bytes more than the
-    // packet for downlink, those of the tunnel too for uplink. Therefore registers have the bytes of uplink packets without tunnel,
-    // and those by which downlink frames are longer than that.
+    // Usage of URRs by the packets that are let through, and with `before_qos` by those that QERs drop. Counters have the length of frames as they
+    // come: 14 bytes more than the packet for downlink, those of the tunnel too for uplink. Therefore registers have the bytes of uplink packets
+    // without tunnel, and those by which downlink frames are longer than that.
     counter(URRS, CounterType.packets_and_bytes) uplink_usage;
     register<bit<48>>(URRS) uplink_bytes;
     counter(URRS, CounterType.packets_and_bytes) downlink_usage;
