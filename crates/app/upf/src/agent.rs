@@ -188,13 +188,13 @@ impl Agent {
     fn look_at_switch(&mut self, tell: &mut dyn FnMut(&str)) {
         let now = self.clock.now();
         let node = &self.node;
-        match self.plane.poll(|seid| node.session(seid)) {
-            Ok(happenings) => {
-                for happening in happenings {
-                    self.take(now, happening, tell);
-                }
-            }
-            Err(error) => tell(&format!("switch: {error}; it is tried again")),
+        let mut happenings = Vec::new();
+        let polled = self.plane.poll(|seid| node.session(seid), &mut happenings);
+        for happening in happenings {
+            self.take(now, happening, tell);
+        }
+        if let Err(error) = polled {
+            tell(&format!("switch: {error}; it is tried again"));
         }
     }
 

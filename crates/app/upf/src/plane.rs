@@ -27,6 +27,9 @@ const REASON_BUFFER: u32 = 1;
 const REASON_GTPU: u32 = 3;
 const REASON_ROUTER_SOLICITATION: u32 = 4;
 
+/// Messages of a switch that are taken before SMFs are answered: with more to come than can be taken, there is no last.
+const MESSAGES_MAX: usize = 1_024;
+
 /// How long a switch may be silent while its tables are compared, and afterwards: SMFs are not answered meanwhile.
 const PATIENCE_AT_FIRST: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -205,13 +208,17 @@ impl Plane {
         come.map(|number| number + TWIN).collect()
     }
 
-    /// Takes what the switch has sent. `sessions` finds a session by its SEID.
+    /// Adds what the switch has sent, or a part of it, to `happenings`. `sessions` finds a session by its SEID.
+    ///
+    /// # Errors
+    /// When the connection has ended, after what came before.
     pub(crate) fn poll<'a>(
         &mut self,
         sessions: impl Fn(u64) -> Option<&'a Session>,
-    ) -> Result<Vec<Happening>, CallError> {
-        let mut happenings = Vec::new();
-        while let Some(link) = &mut self.link {
+        happenings: &mut Vec<Happening>,
+    ) -> Result<(), CallError> {
+        for _ in 0..MESSAGES_MAX {
+            let Some(link) = &mut self.link else { break };
             match link.client.next_message(Duration::ZERO) {
                 Ok(None) => break,
                 Ok(Some(Response::Packet(packet))) => {
@@ -225,7 +232,7 @@ impl Plane {
                 }
             }
         }
-        Ok(happenings)
+        Ok(())
     }
 
     fn receive<'a>(
