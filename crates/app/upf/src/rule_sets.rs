@@ -120,6 +120,8 @@ fn ranges(ports: &[(u16, u16)]) -> Vec<Match> {
 #[derive(Debug, Default)]
 pub(crate) struct RuleSets {
     by_number: HashMap<u32, (RuleSet, u32)>,
+    /// The number of each, which stays when another one with the same hash goes.
+    numbers: HashMap<RuleSet, u32>,
 }
 
 impl RuleSets {
@@ -129,10 +131,13 @@ impl RuleSets {
         if set.is_empty() {
             return 0;
         }
+        if let Some(number) = self.numbers.get(set) {
+            return *number;
+        }
         let mut hasher = DefaultHasher::new();
         set.hash(&mut hasher);
         let mut number = hasher.finish() as u32;
-        while number == 0 || self.by_number.get(&number).is_some_and(|(other, _)| other != set) {
+        while number == 0 || self.by_number.contains_key(&number) {
             number = number.wrapping_add(1);
         }
         number
@@ -144,6 +149,7 @@ impl RuleSets {
             return false;
         }
         let number = self.number(set);
+        self.numbers.entry(set.clone()).or_insert(number);
         let (_, users) = self.by_number.entry(number).or_insert_with(|| (set.clone(), 0));
         *users += 1;
         *users == 1
@@ -163,6 +169,7 @@ impl RuleSets {
             *users -= 1;
             if *users == 0 {
                 self.by_number.remove(&number);
+                self.numbers.remove(set);
             }
         }
     }
@@ -173,5 +180,54 @@ impl RuleSets {
             .iter()
             .flat_map(|(number, (set, _))| set.entries(*number))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(first: u16, last: u16) -> RuleSet {
+        let filter = Filter {
+            local_ports: vec![(first, last)],
+            ..Filter::default()
+        };
+        RuleSet {
+            applications: vec![(1, vec![filter], Vec::new())],
+        }
+    }
+
+    /// Two sets with the same hash.
+    fn alike() -> (RuleSet, RuleSet) {
+        let none = RuleSets::default();
+        let mut seen: HashMap<u32, RuleSet> = HashMap::new();
+        for first in 0..1_000 {
+            for last in 1_000..2_000 {
+                let set = set(first, last);
+                let number = none.number(&set);
+                if let Some(other) = seen.remove(&number) {
+                    return (other, set);
+                }
+                seen.insert(number, set);
+            }
+        }
+        panic!("a million hashes of 32 bits, no two of them alike");
+    }
+
+    #[test]
+    fn a_set_keeps_its_number_when_one_with_its_hash_goes() {
+        let (one, other) = alike();
+        let mut sets = RuleSets::default();
+        assert!(sets.acquire(&one) && sets.acquire(&other));
+        let number = sets.number(&other);
+        assert_ne!(number, sets.number(&one));
+        sets.release(&one);
+        assert_eq!(sets.number(&other), number);
+        assert!(!sets.acquire(&other), "it is there");
+        sets.release(&other);
+        assert!(sets.is_last_use(&other), "of two users one is left");
+        assert_eq!(sets.entries().len(), 2, "one for each family");
+        sets.release(&other);
+        assert!(sets.entries().is_empty() && sets.numbers.is_empty());
     }
 }
