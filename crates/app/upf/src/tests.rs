@@ -499,7 +499,7 @@ fn is_turned_round(session: &Session) {
     let forward = action(&entries, Table::TerminationsUplink, &[100, 0]).expect("a rule");
     assert_eq!(forward.values[3], u128::from(10 + TWIN));
     let uplink = action(&entries, Table::SessionsUplink, &[0x3001]).expect("a session");
-    assert_eq!(uplink.values[2..], [0, 0, 1], "the UE is the destination");
+    assert_eq!(uplink.values[2..], [0_u128, 0, 1], "the UE is the destination");
 }
 
 #[test]
