@@ -115,6 +115,7 @@ mod cold_calls;
 mod compile;
 mod context;
 mod crc;
+mod dead_loads;
 mod fast_path;
 mod fast_path_code;
 mod flow_pages;
