@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 /// Reports the violations.
 pub fn check(cx: &mut Context) {
     direct_objects_have_one_table(cx);
+    selector_keys_have_a_selector(cx);
     if cx.program.architecture != ir::Architecture::V1Model {
-        selector_keys_have_a_selector(cx);
         shared_selectors_are_alike(cx);
     }
     for index in 0..cx.program.tables.len() {
@@ -66,12 +66,16 @@ fn selector_keys(table: &hir::Table) -> impl Iterator<Item = &hir::TableKey> {
 
 /// A key of match kind `selector` is hashed to choose a member of a group (PSA 1.2 §7.12).
 fn selector_keys_have_a_selector(cx: &mut Context) {
+    let object = match cx.program.architecture {
+        ir::Architecture::V1Model => "action_selector",
+        _ => "ActionSelector",
+    };
     for (table, selector) in selectors(cx) {
         let key = selector_keys(table).next().filter(|_| selector.is_none());
         if let Some(key) = key {
             let message = format!("the table `{}` has a selector key, but no action selector", table.name);
             let diagnostic = Diagnostic::warning(codes::KEY_WITHOUT_SELECTOR, key.span, message);
-            let hint = "give the table an ActionSelector; without one the key has no effect";
+            let hint = format!("give the table an {object}; without one the key has no effect");
             cx.diagnostics.push(diagnostic.hint(hint));
         }
     }
