@@ -163,6 +163,7 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
 pub fn bundle(path: &Path, options: &CompileOptions) -> Result<Option<Bundle>> {
     let options_of_files = options.of_files();
     let compiled = with_options(path, &options_of_files, forebay_driver::compile)?;
+    let compiled = if options.strict { compiled.strict() } else { compiled };
     let is_good = compiled.program.is_some();
     print(&Report::new(
         is_good,
