@@ -5,7 +5,7 @@
 //! the P4Info.
 
 use super::Status;
-use crate::output;
+use crate::output::{self, LogFormat, LogLevel};
 use crate::program::{self, CompileOptions};
 use anyhow::{Result, bail};
 use clap::{Args, Command, FromArgMatches};
@@ -37,17 +37,77 @@ struct Arguments {
     #[arg(short = 'a', long, value_name = "ARCH")]
     arch: Option<String>,
     /// The language: p4-16
-    #[arg(long, visible_alias = "p4v", value_name = "STD")]
+    #[arg(short = 'x', long, visible_alias = "p4v", value_name = "STD")]
     std: Option<String>,
+    /// Take all warnings for errors
+    #[arg(long = "Werror", num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "WARNING")]
+    errors: Vec<String>,
+    /// Tell no warnings; nothing with a name, since p4c's names are not those here
+    #[arg(long = "Wdisable", num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "WARNING")]
+    disabled: Vec<String>,
+    /// Nothing: warnings are told one by one
+    #[arg(long = "Wwarn", alias = "Winfo", num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "WARNING")]
+    warnings: Vec<String>,
     /// Nothing: debug information is always there
     #[arg(short = 'g')]
     debug: bool,
-    /// Nothing: warnings are told one by one
-    #[arg(long = "Wdisable", num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "WARNING")]
-    disabled: Vec<String>,
+    /// Nothing: the compiler has no log
+    #[arg(short = 'v', long = "debug", action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Nothing: the compiler has no log
+    #[arg(short = 'T', value_name = "LEVELS")]
+    log_levels: Vec<String>,
+    /// Nothing: there are no other steps
+    #[arg(short = 'c', long = "compile", short_alias = 'S')]
+    compiles: bool,
     /// Nothing: externs of the program itself are an error when they are used
     #[arg(long)]
     emit_externs: bool,
+    #[command(flatten)]
+    refused: Refused,
+}
+
+/// Options of p4c for files that are not written here.
+#[derive(clap::Args)]
+struct Refused {
+    #[arg(short = 'E', hide = true)]
+    preprocess: bool,
+    #[arg(long = "pp", hide = true, value_name = "FILE")]
+    pretty_print: Option<PathBuf>,
+    #[arg(long = "toJSON", alias = "toJson", hide = true, value_name = "FILE")]
+    tree: Option<PathBuf>,
+    #[arg(long, hide = true, value_name = "DIR")]
+    dump: Option<PathBuf>,
+    #[arg(long, alias = "p4runtime-entries-file", hide = true, value_name = "FILES")]
+    p4runtime_entries_files: Option<String>,
+}
+
+impl Refused {
+    /// Why, if one of them is given.
+    fn reason(&self) -> Option<&'static str> {
+        let reasons = [
+            (
+                self.preprocess,
+                "-E: the text behind the preprocessor is not written here; cpp makes it, with the same -I and -D",
+            ),
+            (self.pretty_print.is_some(), "--pp: programs are not printed again here"),
+            (
+                self.tree.is_some(),
+                "--toJSON: p4c's tree of a program is not known here",
+            ),
+            (
+                self.dump.is_some(),
+                "--dump: programs are not printed here; `forebay build` writes what is executed",
+            ),
+            (
+                self.p4runtime_entries_files.is_some(),
+                "--p4runtime-entries-files: a program's entries are in the switch when it starts, in no file",
+            ),
+        ];
+        reasons
+            .into_iter()
+            .find_map(|(is_given, reason)| is_given.then_some(reason))
+    }
 }
 
 /// Whether this program was started as p4c, and whether its output is a folder.
@@ -74,16 +134,32 @@ pub fn run_under_name(name: &str) -> Result<Status> {
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = arguments.unwrap_or_else(|error| output::usage(error).exit());
     check(&arguments)?;
-    run(&arguments, is_driver(name) == Some(true))
+    run(&with_warnings(arguments), is_driver(name) == Some(true))
+}
+
+/// The arguments with what they say of all warnings.
+fn with_warnings(mut arguments: Arguments) -> Arguments {
+    let are_all = |names: &[String]| names.iter().any(String::is_empty);
+    arguments.options.strict |= are_all(&arguments.errors);
+    if are_all(&arguments.disabled) {
+        output::set_log(LogLevel::Error, LogFormat::Text);
+    }
+    arguments
 }
 
 /// Refuses what would give something else than p4c.
 fn check(arguments: &Arguments) -> Result<()> {
+    if let Some(reason) = arguments.refused.reason() {
+        bail!(reason);
+    }
+    if let Some(name) = arguments.errors.iter().find(|name| !name.is_empty()) {
+        bail!("--Werror={name}: warnings have other names here; --Werror takes all of them for errors");
+    }
     if let Some(target) = arguments.target.as_deref().filter(|target| !target.starts_with("bmv2")) {
         bail!("--target {target}: programs are compiled for bmv2 here");
     }
     if let Some(language) = &arguments.std
-        && !["p4-16", "p4_16", "16"].contains(&language.as_str())
+        && !["p4-16", "p4_16", "16", "1.2"].contains(&language.as_str())
     {
         bail!("--std {language}: programs are of P4_16 here");
     }
@@ -189,5 +265,59 @@ mod tests {
         let line = "p4c-bm2-ss --p4v 16 --p4runtime-files build/basic.p4.p4info.txtpb -o build/basic.json basic.p4";
         let command = Arguments::augment_args(Command::new("p4c"));
         assert!(command.try_get_matches_from(line.split(' ')).is_ok());
+    }
+
+    fn arguments(line: &str) -> Arguments {
+        let command = Arguments::augment_args(Command::new("p4c"));
+        let matches = command.try_get_matches_from(line.split(' ')).expect("a line");
+        Arguments::from_arg_matches(&matches).expect("a line")
+    }
+
+    #[test]
+    fn options_that_say_nothing_here_are_taken() {
+        let line = "p4c -v -v -c -S -T pass:3 -x p4-16 --Wwarn --Wwarn=unused --Winfo=unused --Wdisable=unused a.p4";
+        let arguments = with_warnings(arguments(line));
+        assert!(check(&arguments).is_ok());
+        assert!(!arguments.options.strict);
+    }
+
+    #[test]
+    fn all_warnings_may_be_errors() {
+        let arguments = with_warnings(arguments("p4c --Werror a.p4"));
+        assert!(check(&arguments).is_ok());
+        assert!(arguments.options.strict);
+    }
+
+    #[test]
+    fn a_program_with_warnings_is_not_written_where_they_are_errors() {
+        let program = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../../tests/errors/warnings/deprecated_function.p4"
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        let json = folder.path().join("a.json");
+        for (option, is_written) in [("--Werror", false), ("--strict", false), ("-g", true)] {
+            let line = format!("p4c {option} -o {} {program}", json.display());
+            let status = run(&with_warnings(arguments(&line)), true).expect("it can be read");
+            assert_eq!(status == Status::Good, is_written, "{option}");
+            assert_eq!(json.exists(), is_written, "{option}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_with_a_reason() {
+        for option in [
+            "--Werror=unused",
+            "-E",
+            "--pp b.p4",
+            "--toJSON b.json",
+            "--dump d",
+            "--p4runtime-entries-files e.txt",
+            "--std p4-14",
+        ] {
+            let refused = check(&arguments(&format!("p4c {option} a.p4")));
+            let message = refused.expect_err(option).to_string();
+            assert!(message.starts_with(&option[..2]) && message.contains(": "), "{message}");
+        }
     }
 }
