@@ -98,6 +98,7 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
     let mut is_plain = true;
     data.visit(&mut |leaf| match leaf {
         Expr::Slot(slot) => slots.push(*slot),
+        Expr::Const(_) => {}
         _ => is_plain = false,
     });
     if !is_plain {

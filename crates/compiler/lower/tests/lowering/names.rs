@@ -76,6 +76,16 @@ fn marked_fields_form_field_lists() {
 }
 
 #[test]
+fn constants_among_preserved_fields_are_left_out() {
+    let program = ingress("apply { recirculate<bit<8>>(0); resubmit({ m.y, 8w5 }); }");
+    let list: Vec<_> = program.field_lists[&255]
+        .iter()
+        .map(|slot| program.slot(*slot).name.as_str())
+        .collect();
+    assert_eq!(list, ["m.y"]);
+}
+
+#[test]
 fn calculations_have_the_names_that_p4c_gives_them() {
     let program = ingress(
         "action unused() { hash(m.i, HashAlgorithm.crc32_custom, 32w0, { m.x }, 32w9); }
