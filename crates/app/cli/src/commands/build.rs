@@ -152,9 +152,23 @@ fn files(program: &Program, p4info: Option<&P4Info>) -> Vec<(String, String)> {
             continue;
         }
         let name = graph_name(*role, &program.bodies[id.index()].name);
-        files.push((name, forebay_ir::dot::body_graph(program, *id)));
+        let graph = (name, forebay_ir::dot::body_graph(program, *id));
+        if !files.contains(&graph) {
+            files.push((unused(&files, &graph.0), graph.1));
+        }
     }
     files
+}
+
+/// The name, with a number if a file has it already: two blocks may be instances of one control.
+fn unused(files: &[(String, String)], name: &str) -> String {
+    let mut free = name.to_string();
+    let mut number = 2;
+    while files.iter().any(|(other, _)| *other == free) {
+        free = format!("{}_{number}.dot", name.trim_end_matches(".dot"));
+        number += 1;
+    }
+    free
 }
 
 fn does_nothing(body: &Body) -> bool {
@@ -170,5 +184,17 @@ fn graph_name(role: Role, body: &str) -> String {
     match role {
         Role::Parser => "parser.dot".to_string(),
         _ => format!("{}.dot", body.chars().map(plain).collect::<String>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_of_one_control_have_graphs_of_their_own() {
+        let files = ["C.dot", "C_2.dot"].map(|name| (name.to_string(), String::new()));
+        assert_eq!(unused(&files, "C.dot"), "C_3.dot");
+        assert_eq!(unused(&files, "D.dot"), "D.dot");
     }
 }
