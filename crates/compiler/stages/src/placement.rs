@@ -32,9 +32,10 @@ pub(crate) fn place(
     stages: &mut Vec<Taken>,
 ) -> Result<Vec<Span>, Vec<usize>> {
     let tails = tails(units, dependencies);
+    let before = before_each(units, dependencies);
     let mut spans: Vec<Option<Span>> = vec![None; units.len()];
     for stage in 0..STAGES_MAX {
-        while let Some((unit, parts)) = next(machine, units, dependencies, &tails, &spans, stages, stage) {
+        while let Some((unit, parts)) = next(machine, units, &before, &tails, &spans, stages, stage) {
             for (index, part) in parts.iter().enumerate() {
                 let taken = at(stages, stage + index);
                 taken.demand += *part;
@@ -64,18 +65,27 @@ fn at(stages: &mut Vec<Taken>, stage: usize) -> &mut Taken {
     &mut stages[stage]
 }
 
+/// By unit: its dependencies on others.
+fn before_each<'a>(units: &[Unit], dependencies: &'a [Dependency]) -> Vec<Vec<&'a Dependency>> {
+    let mut before = vec![Vec::new(); units.len()];
+    for dependency in dependencies {
+        before[dependency.behind].push(dependency);
+    }
+    before
+}
+
 /// A unit that can begin in the stage, and what it takes of this one and those behind.
 fn next(
     machine: &Machine,
     units: &[Unit],
-    dependencies: &[Dependency],
+    before: &[Vec<&Dependency>],
     tails: &[usize],
     spans: &[Option<Span>],
     stages: &[Taken],
     stage: usize,
 ) -> Option<(usize, Vec<Demand>)> {
     let mut ready: Vec<usize> = (0..units.len())
-        .filter(|unit| spans[*unit].is_none() && earliest(*unit, dependencies, spans).is_some_and(|at| at <= stage))
+        .filter(|unit| spans[*unit].is_none() && earliest(&before[*unit], spans).is_some_and(|at| at <= stage))
         .collect();
     ready.sort_by_key(|unit| std::cmp::Reverse(tails[*unit]));
     let mut tries = ready.into_iter();
@@ -83,9 +93,9 @@ fn next(
 }
 
 /// The first stage that what stands before a unit leaves to it; nothing while that is not placed.
-fn earliest(unit: usize, dependencies: &[Dependency], spans: &[Option<Span>]) -> Option<usize> {
-    let before = dependencies.iter().filter(|dependency| dependency.behind == unit);
+fn earliest(before: &[&Dependency], spans: &[Option<Span>]) -> Option<usize> {
     before
+        .iter()
         .map(|dependency| spans[dependency.before].map(|span| span.last + usize::from(dependency.kind.is_strict())))
         .try_fold(0, |latest, stage| Some(latest.max(stage?)))
 }
