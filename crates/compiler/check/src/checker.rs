@@ -327,12 +327,17 @@ impl Checker {
             self.error(codes::RECURSION, name.span, message);
             return;
         }
-        if self.may_be_the_duplicate(&name.name) {
+        // Comparing with all names takes its time.
+        if self.may_be_the_duplicate(&name.name) || self.diagnostics.knows_absent(&name.name) {
             return;
         }
-        let visible = self.scopes.visible(test);
         let message = format!("no {what} named `{}` is declared here", name.name);
-        let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message)
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, name.span, message);
+        if self.diagnostics.is_full() {
+            return self.report(diagnostic.absent(&name.name));
+        }
+        let visible = self.scopes.visible(test);
+        let diagnostic = diagnostic
             .did_you_mean(&name.name, visible.iter().map(String::as_str))
             .absent(&name.name);
         let later = self.upcoming.iter().rev().find(|(later, _)| *later == name.name);

@@ -130,12 +130,10 @@ impl Diagnostic {
     /// For a name that is not declared: the cause is the name, or a library file that is not included, and the hint
     /// names that file.
     pub fn absent(self, name: &str) -> Diagnostic {
+        let cause = absence(name);
         match library_of(name) {
-            Some(file) => {
-                let hint = format!("`#include <{file}>` declares it");
-                self.cause(hint.clone()).hint(hint)
-            }
-            None => self.cause(format!("`{name}` is not declared")),
+            Some(_) => self.cause(cause.clone()).hint(cause),
+            None => self.cause(cause),
         }
     }
 
@@ -156,6 +154,14 @@ impl Diagnostic {
             }
         }
         self
+    }
+}
+
+/// The cause of messages about a name that is not declared.
+fn absence(name: &str) -> String {
+    match library_of(name) {
+        Some(file) => format!("`#include <{file}>` declares it"),
+        None => format!("`{name}` is not declared"),
     }
 }
 
@@ -220,6 +226,11 @@ impl Diagnostics {
             self.errors += usize::from(is_error);
             self.list.push(diagnostic);
         }
+    }
+
+    /// Whether there was a message that this name is [absent](Diagnostic::absent), so that others would be dropped.
+    pub fn knows_absent(&self, name: &str) -> bool {
+        self.causes.contains(&absence(name))
     }
 
     /// Adds all the messages of another collection.
@@ -367,6 +378,8 @@ mod tests {
         }
         let messages: Vec<&str> = diagnostics.iter().map(|given| given.message.as_str()).collect();
         assert_eq!(messages, ["foo", "packet_in"]);
+        let known = ["foo", "packet_out", "bar"].map(|name| diagnostics.knows_absent(name));
+        assert_eq!(known, [true, true, false]);
     }
 
     #[test]
