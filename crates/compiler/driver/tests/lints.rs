@@ -74,6 +74,7 @@ fn what_other_targets_refuse_is_listed_on_request() {
         ("BMv2", "the header `odd_t` has 7 bits, which are not whole bytes"),
         ("BMv2", "the elements of the register `pairs` are structs"),
         ("BMv2", "emits can have"),
+        ("BMv2", "division"),
         ("Tofino", "multiplication"),
         ("Tofino", "division"),
         ("Tofino", "a shift by an amount"),

@@ -155,6 +155,10 @@ impl<'a> Lints<'a> {
                 let mut left = Some(&**first);
                 for link in links {
                     if let Some((what, hint)) = unlike_tofino(left.take(), link) {
+                        // p4c replaces powers of 2 by shifts and masks, and computes constants.
+                        if matches!(link.op, BinaryOp::Div | BinaryOp::Mod) {
+                            self.warn(Target::Bmv2, link.span, what.to_string(), hint);
+                        }
                         self.warn(Target::Tofino, link.span, what.to_string(), hint);
                     }
                 }
