@@ -14,7 +14,8 @@ struct pair_t { bit<8> x; bit<8> y; }
 struct H { h_t h; v_t v; big_t[3] big; }
 struct M { @field_list(1) bit<8> list; }
 parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {
-    state start { p.extract(h.h); transition accept; }
+    register<bit<8>>(1) seen;
+    state start { seen.write(0, 1); p.extract(h.h); transition accept; }
 }
 control V(inout H h, inout M m) { apply { } }
 control I(inout H h, inout M m, inout standard_metadata_t s) {
@@ -42,7 +43,7 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
     }
 }
 control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
-control D(packet_out p, in H h) { apply { p.emit(h); } }
+control D(packet_out p, in H h) { apply { if (h.h.b == 0) { p.emit(h.h); } p.emit(h); } }
 V1Switch(P(), V(), I(), E(), V(), D()) main;
 "#;
 
@@ -75,6 +76,8 @@ fn what_other_targets_refuse_is_listed_on_request() {
         ("BMv2", "the elements of the register `pairs` are structs"),
         ("BMv2", "emits can have"),
         ("BMv2", "division"),
+        ("BMv2", "the use of a `register` in a parser"),
+        ("BMv2", "a condition in a deparser"),
         ("Tofino", "multiplication"),
         ("Tofino", "division"),
         ("Tofino", "a shift by an amount"),

@@ -53,6 +53,7 @@ pub fn lints(program: &Program) -> Diagnostics {
     for parser in &program.parsers {
         for state in parser.body.iter().flat_map(|body| &body.states) {
             lints.statements(&state.statements);
+            lints.parser_state(&state.statements);
             if let Transition::Select { cases, .. } = &state.transition {
                 cases
                     .iter()
@@ -116,6 +117,59 @@ impl<'a> Lints<'a> {
                 "write it as `if` and `else`, or outside of the action",
             );
         }
+    }
+
+    /// Objects that BMv2's parser cannot use.
+    fn parser_state(&mut self, statements: &'a [Statement]) {
+        let program = self.program;
+        let mut methods = Vec::new();
+        walk::statements(statements, &mut |node| {
+            if let Node::Call(call, span) = node
+                && let Callee::Method { extern_type, .. } = &call.callee
+            {
+                methods.push((&program.externs[extern_type.index()].name, span));
+            }
+        });
+        for (name, span) in methods {
+            if !["packet_in", "InternetChecksum"].contains(&name.as_str()) {
+                let message = format!("the use of a `{name}` in a parser");
+                self.warn(Target::Bmv2, span, message, "use it in a control");
+            }
+        }
+    }
+
+    /// Conditions in a control that puts packets together.
+    fn deparser(&mut self, apply: &'a Block) {
+        let mut conditions = Vec::new();
+        walk::block(apply, &mut |node| {
+            if let Node::Statement(statement) = node
+                && matches!(
+                    statement.kind,
+                    StatementKind::If { .. } | StatementKind::Switch { .. } | StatementKind::SwitchAction { .. }
+                )
+            {
+                conditions.push(statement.span);
+            }
+        });
+        for span in conditions {
+            let message = "a condition in a deparser".to_string();
+            self.warn(
+                Target::Bmv2,
+                span,
+                message,
+                "make headers valid or invalid before; `emit` does nothing with invalid ones",
+            );
+        }
+    }
+
+    fn is_deparser(&self, control: &Control) -> bool {
+        control
+            .params
+            .iter()
+            .any(|param| match &self.program.vars[param.var.index()].ty {
+                Type::Extern(id, _) => self.program.externs[id.index()].name == "packet_out",
+                _ => false,
+            })
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -192,6 +246,9 @@ impl<'a> Lints<'a> {
     fn control(&mut self, control: &'a Control) {
         let Some(body) = &control.body else { return };
         self.block(&body.apply);
+        if self.is_deparser(control) {
+            self.deparser(&body.apply);
+        }
         let mut emitted = 0;
         walk::block(&body.apply, &mut |node| {
             if let Node::Call(call, _) = node {
