@@ -7,4 +7,6 @@ struct meta_t {
     bit<8> kept;
     @field_list("kept")
     bit<8> also;
+    @field_list()
+    bit<8> of_no_list;
 }

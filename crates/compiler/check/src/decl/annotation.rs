@@ -249,6 +249,9 @@ impl Checker {
         if self.is_malformed(annotation) {
             return false;
         }
+        if count == 0 && several && !matches!(annotation.body, AnnotationBody::Empty) {
+            return true;
+        }
         if count == 0 || count > 1 && !several {
             let what = if several { "numbers" } else { "one number" };
             return self.invalid_annotation(annotation.span, format!("@{name} takes {what}"));
