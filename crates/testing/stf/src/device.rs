@@ -79,7 +79,7 @@ impl SwitchDevice {
 
 impl<O: Observer> Device<O> for SwitchDevice {
     fn packet(&mut self, port: u32, data: &[u8], now_ns: u64, observer: &mut O) -> Settled {
-        self.bench.lines().incoming.push_back((port, data.to_vec()));
+        self.bench.send(port, data);
         let left_before = self.bench.lines().outgoing.len();
         let settled = self.switch.settle(now_ns, MAX_BREATHS, observer);
         if O::ON {
