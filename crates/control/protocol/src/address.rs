@@ -1,6 +1,7 @@
 //! Addresses as people and other controllers write them: `HOST:PORT`, `[IPV6]:PORT`, `:PORT`, `PORT`, `unix:PATH`.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -108,9 +109,15 @@ fn tcp(text: &str) -> Result<Address, AddressError> {
             .ok_or_else(|| wrong(text, "the port is missing"))?,
     };
     if !text.starts_with('[') && host.contains(':') {
+        let has_no_port = text.parse::<Ipv6Addr>().is_ok() && host.parse::<Ipv6Addr>().is_err();
+        let meant = if has_no_port {
+            format!("[{text}]:PORT")
+        } else {
+            format!("[{host}]:{number}")
+        };
         return Err(wrong(
             text,
-            &format!("an address of IPv6 stands in brackets: `[{host}]:{number}`"),
+            &format!("an address of IPv6 stands in brackets: `{meant}`"),
         ));
     }
     if host.contains(['/', ' ']) {
@@ -169,6 +176,8 @@ mod tests {
         let mistakes = [
             ("l3.p4", "the port is missing"),
             ("::1:9559", "stands in brackets: `[::1]:9559`"),
+            ("::1", "stands in brackets: `[::1]:PORT`"),
+            ("::", "stands in brackets: `[::]:PORT`"),
             ("[::1]", "behind the brackets"),
             ("localhost:99999", "`99999` is no port"),
             ("70000", "`70000` is no port"),
