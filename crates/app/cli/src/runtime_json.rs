@@ -215,6 +215,15 @@ fn match_words(catalog: &Catalog, table: &str, fields: Option<&Object>) -> Resul
     };
     let mut words = Vec::new();
     for (name, value) in fields.into_iter().flatten() {
+        let field = table.match_fields.iter().find(|field| field.name == *name);
+        let field = field.map(|field| catalog.match_field(field));
+        let word = |value: &Value| {
+            let text = scalar(name, value)?;
+            let unknown = field
+                .as_ref()
+                .filter(|field| field.names.is_empty() && field.read(&text).is_err());
+            Ok::<_, String>(unknown.and_then(|field| letters(&text, field.width)).unwrap_or(text))
+        };
         let separator = match kind_of(name) {
             Some(MatchType::Lpm) => "/",
             Some(MatchType::Ternary) => "&&&",
@@ -233,7 +242,7 @@ fn match_words(catalog: &Catalog, table: &str, fields: Option<&Object>) -> Resul
                 return Err(format!("`{name}` is matched exactly: one value, not {}", pair.len()));
             }
             (Value::Array(pair), separator) => match &pair[..] {
-                [first, second] => format!("{}{separator}{}", scalar(name, first)?, scalar(name, second)?),
+                [first, second] => format!("{}{separator}{}", word(first)?, word(second)?),
                 _ => {
                     return Err(format!(
                         "`{name}` needs two values, [FIRST, SECOND]; it has {}",
@@ -241,11 +250,21 @@ fn match_words(catalog: &Catalog, table: &str, fields: Option<&Object>) -> Resul
                     ));
                 }
             },
-            (one, _) => scalar(name, one)?,
+            (one, _) => word(one)?,
         };
         words.push(format!("{name}={written}"));
     }
     Ok(words)
+}
+
+/// The number whose bytes are the letters of a word, as of a label in a domain name. The tutorials' tools take every
+/// text that is no address for such bytes.
+fn letters(text: &str, width: u32) -> Option<String> {
+    let is_word = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let digits: Vec<String> = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    (is_word && 8 * text.len() == width as usize).then(|| format!("0x{}", digits.concat()))
 }
 
 /// The words that add a multicast group or a clone session.

@@ -611,6 +611,35 @@ fn entries_may_be_the_json_of_tutorials() {
     );
 }
 
+#[test]
+fn words_in_the_json_of_tutorials_are_the_bytes_of_a_value() {
+    let folder = folder();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/l3fwd/l3fwd.p4");
+    let run = |word: &str| {
+        let json = r#"{"table_entries": [{"table": "src_mac", "match": {"hdr.ethernet.src_addr": "WORD"},
+            "action_name": "NoAction"}]}"#;
+        let entries = write(folder.path(), "runtime.json", &json.replace("WORD", word));
+        let frame = "0200000000fe676f6f676c6508004500001c0000000040115ec30a0001010a0707070001000200080000";
+        forebay(&["trace", program, "--port", "1", "--hex", frame, "--entries", &entries])
+    };
+    let ran = run("google");
+    assert!(
+        ran.stdout.contains("0x676f6f676c65  matches 0x676f6f676c65"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    for wrong in ["googl", "go.gle", "goo*le"] {
+        let ran = run(wrong);
+        assert_eq!(ran.code, 2, "{wrong}: {}", ran.stdout);
+        assert!(
+            ran.stderr.contains(&format!("`{wrong}` is no value of")),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
 /// `table_add` takes the last word for the priority, as in simple_switch_CLI; the mistake shows as a parameter that is
 /// missing.
 #[test]
