@@ -43,7 +43,7 @@ pub fn frames(
     seed: u64,
 ) -> Result<Vec<Vec<u8>>, String> {
     let program = pipeline.program();
-    let parser = [Role::Parser, Role::IngressParser]
+    let parser = [Role::Parser, Role::IngressParser, Role::MainParser]
         .iter()
         .find_map(|role| program.stage(*role));
     let parser = parser.ok_or("the program has no parser")?;

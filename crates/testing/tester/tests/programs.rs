@@ -323,6 +323,20 @@ fn frames_for_each_way_through_a_parser_with_loops() {
     assert_eq!(frames.len(), 69);
 }
 
+/// Parsers of PSA and PNA have names of their own.
+#[test]
+fn frames_for_each_way_through_the_parser_of_every_architecture() {
+    for path in [
+        "tests/stf/psa/clones_with_headers.p4",
+        "tests/stf/pna/mirror_with_headers.p4",
+    ] {
+        let program = Repository.program(path, &[]).expect("it compiles");
+        let pipeline = Arc::new(Pipeline::load(program).expect("it loads"));
+        let frames = parser_paths::frames(&pipeline, 1, 60, 1, 7).expect("frames");
+        assert_eq!(frames.len(), 2, "{path}");
+    }
+}
+
 /// Goes on while frames are sent.
 struct UntilDrain;
 
