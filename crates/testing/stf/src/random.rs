@@ -122,7 +122,8 @@ fn packet(program: &Program, random: &mut Random) -> Vec<u8> {
         bits: 0,
         fields: HashMap::new(),
     };
-    if let Some(parser) = program.stage(Role::Parser) {
+    let parsers = [Role::Parser, Role::IngressParser, Role::MainParser];
+    if let Some(parser) = parsers.into_iter().find_map(|role| program.stage(role)) {
         let mut block = Some(BlockId(0));
         for _ in 0..MAX_STEPS {
             let Some(here) = block else { break };
