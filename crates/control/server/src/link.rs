@@ -501,7 +501,7 @@ mod tests {
         (&out.wake).write_all(&[0]).unwrap();
         out.rung.fetch_add(1, Ordering::Release);
         assert_eq!(port.receive(&mut burst, 8, 0), Ok(0));
-        let left = port.wake.read(&mut [0]);
+        let left = port.from_server.unwrap().wake.read(&mut [0]);
         assert_eq!(left.map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
     }
 

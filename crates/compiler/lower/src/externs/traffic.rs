@@ -105,7 +105,7 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
         cx.error(
             codes::UNSUPPORTED_EXPRESSION,
             args.span(index),
-            "only variables can be preserved",
+            "only variables and constants can be preserved",
         );
     }
     if slots.is_empty() || data == Value::Void {
