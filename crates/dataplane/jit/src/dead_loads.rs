@@ -8,7 +8,10 @@ use cranelift_codegen::ir::{Function, Inst, InstructionData, Value, ValueDef};
 
 /// Removes unused loads that cannot trap, and what was computed only for them.
 pub(crate) fn remove(function: &mut Function) {
-    let insts = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
+    let insts = function
+        .layout
+        .blocks()
+        .flat_map(|block| function.layout.block_insts(block));
     let insts: Vec<Inst> = insts.collect();
     let mut uses: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(function.dfg.num_values());
     for &inst in &insts {
