@@ -58,8 +58,8 @@ struct Arguments {
     #[arg(short = 'T', value_name = "LEVELS")]
     log_levels: Vec<String>,
     /// Nothing: there are no other steps
-    #[arg(short = 'c', long = "compile", short_alias = 'S')]
-    compiles: bool,
+    #[arg(short = 'c', long = "compile", short_alias = 'S', action = clap::ArgAction::Count)]
+    compiles: u8,
     /// Nothing: externs of the program itself are an error when they are used
     #[arg(long)]
     emit_externs: bool,
