@@ -1,0 +1,184 @@
+//! Wrong command lines, help, and waiting for a switch.
+
+use crate::PORT_FORWARD;
+use crate::support::{folder, forebay, program, write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+#[test]
+fn what_cannot_be_done_is_said_plainly() {
+    let missing = PathBuf::from("no/such/program.p4").to_string_lossy().into_owned();
+    let folder = folder();
+    let test = write(folder.path(), "test.stf", "packet 1 00");
+    for (arguments, part) in [
+        (vec!["check", &missing], "cannot read no/such/program.p4"),
+        (vec!["explain", "E9999"], "there is no code `E9999`"),
+        (
+            vec!["run", &program(), "-i", "0@no-such-if"],
+            "there is no interface `no-such-if`",
+        ),
+        (vec!["run", &program(), "-i", "x@lo"], "not a port number"),
+        (
+            vec!["trace", &program(), "--hex", "0g"],
+            "`g` in --hex is no hexadecimal digit",
+        ),
+        (vec!["test", &program(), "--engine", "nope"], "invalid value 'nope'"),
+        (
+            vec!["simple-switch", "--device-id", "one"],
+            "invalid value 'one' for '--device-id <N>': expected a whole number",
+        ),
+        (
+            vec!["test", "nope.p4"],
+            "cannot read nope.p4: No such file or directory",
+        ),
+        (
+            vec!["trace", &program(), "--hex", "00", "--port", "x"],
+            "expected a whole number",
+        ),
+        (
+            vec!["traffic", "iot-send", "--to", "[::1]:5000", "--flows", "0"],
+            "expected a whole number from 1 to 60000",
+        ),
+        (vec!["check", "."], ". is a folder; name the program in it"),
+        (
+            vec!["check", &test],
+            ".stf is an STF test, not a program; name the program before it",
+        ),
+        (
+            vec!["run", &program(), "-i", "0@lo", "--entries", "."],
+            ". is a folder; name the file of table entries in it",
+        ),
+        (
+            vec!["build", &program(), "-o", &program()],
+            "is a file; name a folder to write to",
+        ),
+    ] {
+        let ran = forebay(&arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}");
+        assert!(ran.stderr.contains(part), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_nobody_asks_for_is_help() {
+    let ran = forebay(&[]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("Usage: forebay"), "{}", ran.stdout);
+    let version = forebay(&["--version"]).stdout;
+    assert!(version.starts_with("forebay 0."), "{version}");
+    let ran = forebay(&["check", "--json", "no-such-file.p4"]);
+    assert_eq!(ran.code, 2);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["errors"], 1);
+    let ran = forebay(&["bench", "my.p4"]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("Usage: forebay bench PROG.p4 --pcap FILE.pcap"),
+        "{}",
+        ran.stderr
+    );
+    let quiet = forebay(&["--log", "error", "build", &program(), "-o", "/dev/null/x"]);
+    assert!(quiet.stderr.starts_with("error: "), "{}", quiet.stderr);
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_command_line_itself() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = forebay(&["completions", shell]);
+        assert!(
+            ran.code == 0 && ran.stdout.contains("stats-interval"),
+            "{shell}: {}",
+            ran.stderr
+        );
+    }
+    let folder = folder();
+    let ran = forebay(&["man", &folder.path().to_string_lossy()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let page = std::fs::read_to_string(folder.path().join("forebay-run.1")).expect("a page");
+    assert!(page.contains(".TH forebay-run 1"), "{page}");
+}
+
+#[test]
+fn help_of_a_command_needs_no_switch() {
+    let of_command = forebay(&["ctl", "help", "session", "add"]);
+    assert_eq!(of_command.code, 0, "{}", of_command.stderr);
+    assert!(
+        of_command.stdout.contains("session add SESSION"),
+        "{}",
+        of_command.stdout
+    );
+    assert!(of_command.stdout.contains("--length BYTES"), "{}", of_command.stdout);
+    let of_several = forebay(&["ctl", "help", "session"]);
+    assert!(of_several.stdout.contains("session delete"), "{}", of_several.stdout);
+    let mistyped = forebay(&["ctl", "help", "sesion"]);
+    assert_eq!(mistyped.code, 1);
+    assert!(
+        mistyped.stderr.contains("did you mean `session`?"),
+        "{}",
+        mistyped.stderr
+    );
+}
+
+#[test]
+fn a_switch_that_has_not_started_yet_is_waited_for() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    let mut ctl = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(["ctl", "--grpc", &address, "--wait", "60", "info"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("ctl starts");
+    let mut said = String::new();
+    let stderr = ctl.stderr.take().expect("it is a pipe");
+    let mut lines = std::io::BufReader::new(stderr);
+    std::io::BufRead::read_line(&mut lines, &mut said).expect("a line");
+    let expected = format!("note: nothing listens at {address} yet; waiting for the switch to start\n");
+    assert_eq!(said, expected);
+    let program = PORT_FORWARD;
+    let mut switch = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args([
+            "run",
+            program,
+            "-i",
+            "1@mem:",
+            "--grpc",
+            &address,
+            "--stats-interval",
+            "0",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the switch starts");
+    let output = ctl.wait_with_output().expect("ctl ends");
+    switch.kill().expect("it can be ended");
+    switch.wait().expect("it ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("ports"),
+        "the table of the program"
+    );
+}
+
+#[test]
+fn no_switch_is_looked_for_when_a_command_is_wrong() {
+    for (words, says) in [
+        (
+            ["tabel", "dump"],
+            "there is no command `tabel`\n  = help: did you mean `table`?",
+        ),
+        (
+            ["--grcp", "localhost:1"],
+            "there is no option `--grcp`\n  = help: did you mean `--grpc`?",
+        ),
+    ] {
+        let ran = forebay(&[&["ctl", "--wait", "60"][..], &words].concat());
+        assert_eq!(ran.code, 1, "{words:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(says) && !ran.stderr.contains("waiting"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
