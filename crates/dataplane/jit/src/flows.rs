@@ -50,8 +50,9 @@ const LEARNING_FAR: u32 = 4096;
 /// Bursts per assessment.
 const WINDOW: u32 = 64;
 
-/// Bursts without the cache after it was of no use: initially, and at most.
-const REST_MIN: u32 = 8 << 10;
+/// Bursts without the cache after it was of no use: initially, and at most. Learning in vain takes several times as long
+/// as the look-ups themselves, so a rest is long beside it.
+const REST_MIN: u32 = 64 << 10;
 const REST_MAX: u32 = 1 << 20;
 
 /// See the [module](self).

@@ -122,13 +122,21 @@ impl Switch {
             ..arrival
         };
         let leaving = self.worker.pass(packets, arrival, room, verdicts);
+        if self.worker.has_more_than_verdicts() {
+            self.take_more_than_verdicts();
+        }
+        leaving
+    }
+
+    /// Takes the digests that packets have sent, and counts the queues that they have passed.
+    #[cold]
+    fn take_more_than_verdicts(&mut self) {
         for message in self.worker.take_digests() {
             self.digests.push(message, &self.config);
         }
         for queue in self.worker.take_passed_queues() {
             self.queues.count_passed(queue);
         }
-        leaving
     }
 
     /// Acts on the verdicts of the first packets, lets the others take the fast path, and so on until all are settled.

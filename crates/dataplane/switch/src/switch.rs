@@ -380,8 +380,11 @@ impl Switch {
     }
 
     /// Lets the packets that go round enter next. Those that go round from here on wait for the next call.
+    #[inline]
     pub(crate) fn go_round_now(&mut self) {
-        self.stages.slow.entering.append(&mut self.looping);
+        if !self.looping.is_empty() {
+            self.stages.slow.entering.append(&mut self.looping);
+        }
     }
 
     /// Takes all packets that have arrived, after those that entered before, through ingress, and on as far as they

@@ -134,6 +134,12 @@ impl Worker {
         self.digests.drain(..)
     }
 
+    /// Whether packets have sent digests, or passed queues in general code, since these were last taken.
+    #[inline]
+    pub fn has_more_than_verdicts(&self) -> bool {
+        !self.digests.is_empty() || !self.passed_queues.is_empty()
+    }
+
     /// The queues that packets have passed in general code since the last call.
     #[inline]
     pub fn take_passed_queues(&mut self) -> impl Iterator<Item = PassedQueue> {
