@@ -4,7 +4,6 @@ use crate::analysis::{action_body, longest_path, size, truncates, varbits_up_to_
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry, entry};
 use crate::cold_calls::Trampolines;
-use crate::dead_loads;
 use crate::fast_path_code::{Entries, FastPathCode, Needs};
 use crate::graph::{GraphCode, GraphNeeds, GraphPlan};
 use crate::inline_caches::Joins;
@@ -467,7 +466,6 @@ fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), 
                 break;
             }
             let context = &mut function.context;
-            dead_loads::remove(&mut context.func);
             if function.makes_copies {
                 let optimized = context.optimize(isa, &mut ControlPlane::default());
                 optimized.map_err(|error| module_error(&error.into(), &function.name))?;

@@ -115,7 +115,6 @@ mod cold_calls;
 mod compile;
 mod context;
 mod crc;
-mod dead_loads;
 mod fast_path;
 mod fast_path_code;
 mod flow_pages;
