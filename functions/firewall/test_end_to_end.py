@@ -15,7 +15,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import FOREBAY, Failed, check, has_finsy, main, start_again, wait_until
+from bed import FOREBAY, check, has_finsy, iperf3, main, start_again, wait_until
 
 NETS = {
     1: ("10.1.0.2/16", "2001:db8:1::2/48"),
@@ -134,10 +134,7 @@ def test(bed):
         (("-6",), "IPv6"),
     ):
         target = "2001:db8:2::2" if "-6" in options else "192.0.2.2"
-        result = json.loads(inside.run("iperf3", "-c", target, "-n", "10M", "-J", *options))
-        total = result["end"].get("sum_received") or result["end"].get("sum")
-        if total is None:
-            raise Failed(f"iperf3, {what}: {result.get('error', result)}")
+        total = iperf3(inside, target, *options)
         check(total["bytes"] > 100_000, f"iperf3, {what}: {total['bits_per_second'] / 1e6:.0f} Mbit/s")
 
     wait_until(lambda: events(log, "refused"), "refusals are logged")

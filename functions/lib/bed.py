@@ -50,6 +50,19 @@ def wait_until(condition, what, seconds=20):
     raise Failed(f"not within {seconds} s: {what}")
 
 
+def iperf3(client, server, *options):
+    """What iperf3 counted between a host and a server: `bytes`, `bits_per_second`. Waits while the server ends its last test."""
+    for _ in range(20):
+        result = json.loads(client.run("iperf3", "-c", server, "-n", "10M", "-J", *options, check=False))
+        total = result["end"].get("sum_received") or result["end"].get("sum")
+        if total is not None or "busy" not in result.get("error", ""):
+            break
+        time.sleep(0.5)
+    if total is None:
+        raise Failed(f"iperf3 {' '.join(options)}: {result.get('error', result)}")
+    return total
+
+
 def missing(*commands):
     """The commands that are not installed; a test without them is skipped."""
     return [command for command in commands if shutil.which(command) is None]

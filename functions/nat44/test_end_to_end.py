@@ -14,7 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
-from bed import FOREBAY, check, has_finsy, main, start_again, wait_until
+from bed import FOREBAY, check, has_finsy, iperf3, main, start_again, wait_until
 
 SERVER = "198.18.0.10"
 POOL = ["203.0.113.1", "203.0.113.4", "203.0.113.5"]
@@ -157,9 +157,7 @@ def test(bed):
         (("-P", "8"), "8 connections"),
         (("-u", "-b", "20M"), "UDP"),
     ):
-        done = json.loads(b.run("iperf3", "-c", SERVER, "-n", "10M", "-J", *options))
-        end = done["end"]
-        total = end.get("sum_received") or end["sum"]
+        total = iperf3(b, SERVER, *options)
         check(total["bytes"] > 100_000, f"iperf3, {what}: {total['bits_per_second'] / 1e6:.0f} Mbit/s")
 
     check({one["inside"] for one in events(log, "block")} == {"10.0.0.5", "10.0.0.6"}, "a log line for each block")
