@@ -85,7 +85,7 @@ const bit<8> DROP_POLICED = 15;
 const bit<8> DROP_FRAGMENT = 16;
 // From or to an address that no router forwards.
 const bit<8> DROP_ADDRESS = 17;
-// IPv6 extension headers that hide what is behind them: too many, one that is too long, or a routing header of type 0.
+// The ports cannot be found: more than four IPv6 extension headers, one of more than 256 bytes, or a routing header of type 0.
 const bit<8> DROP_EXTENSIONS = 18;
 const bit<32> DROPS = 19;
 const bit<8> DROP_NONE = 0xff;

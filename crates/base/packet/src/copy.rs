@@ -1,7 +1,7 @@
 //! Copies of frames. Most frames that are copied by the million are short, and a call of the C library's `memmove`
 //! costs as much as their copy.
 
-/// The longest frame that is copied in place, and the shortest: Ethernet's minimum is 60 bytes without the check sequence.
+/// The longest and the shortest frame copied in place; the shortest of Ethernet has 60 bytes without the check sequence.
 const SHORT_MAX: usize = 128;
 const SHORT_MIN: usize = 32;
 
@@ -19,7 +19,6 @@ pub fn frame(to: &mut [u8], frame: &[u8]) {
     }
 }
 
-#[cold]
 fn shorter_or_longer(to: &mut [u8], frame: &[u8]) {
     match frame.len() {
         16..SHORT_MIN => both_ends::<16>(to, frame),

@@ -129,7 +129,6 @@ impl Switch {
     }
 
     /// Takes the digests that packets have sent, and counts the queues that they have passed.
-    #[cold]
     fn take_more_than_verdicts(&mut self) {
         for message in self.worker.take_digests() {
             self.digests.push(message, &self.config);
