@@ -51,7 +51,10 @@ def wait_until(condition, what, seconds=20):
 
 
 def iperf3(client, server, *options):
-    """What iperf3 counted between a host and a server: `bytes`, `bits_per_second`. Waits while the server ends its last test."""
+    """What iperf3 counted between a host and a server: `bytes`, `bits_per_second`.
+
+    It waits while the server ends its last test.
+    """
     for _ in range(20):
         result = json.loads(client.run("iperf3", "-c", server, "-n", "10M", "-J", *options, check=False))
         total = result["end"].get("sum_received") or result["end"].get("sum")
@@ -172,6 +175,13 @@ class Namespace:
         return Capture(self, interface)
 
 
+# The ports of iperf3's servers in these tests. Its payloads are random, and a client's port may be one that tshark knows: from
+# 57000 it would read them as IRC.
+RANDOM_PAYLOADS = [
+    word for port in (5001, 5201) for kind in ("tcp", "udp") for word in ("-d", f"{kind}.port=={port},data")
+]
+
+
 class Capture:
     def __init__(self, namespace, interface):
         self.namespace = namespace
@@ -186,7 +196,7 @@ class Capture:
 
     def fields(self, display_filter, *fields, options=()):
         """The fields of each frame that passes the filter."""
-        words = ["tshark", "-n", *options, "-r", str(self.path), "-Y", display_filter, "-T", "fields"]
+        words = ["tshark", "-n", *RANDOM_PAYLOADS, *options, "-r", str(self.path), "-Y", display_filter, "-T", "fields"]
         for field in fields:
             words += ["-e", field]
         done = subprocess.run(words, capture_output=True, text=True)
