@@ -26,6 +26,7 @@ mod generated {
 
 mod address;
 mod causes;
+mod json;
 pub mod p4info;
 mod state_report;
 pub mod text;

@@ -39,10 +39,14 @@ pub fn read<M: Message + Default>(name: &str, text: &str) -> Result<M, TextError
 /// # Panics
 /// When there is no message of this name, or `message` is not one: names stand in our code.
 pub fn write<M: Message>(name: &str, message: &M) -> String {
-    let bytes = message.encode_to_vec();
-    let dynamic = DynamicMessage::decode(descriptor(name), bytes.as_slice()).expect("the message has this type");
     let options = prost_reflect::text_format::FormatOptions::new().pretty(true);
-    dynamic.to_text_format_with_options(&options)
+    dynamic(name, message).to_text_format_with_options(&options)
+}
+
+/// A message whose full name is `name`, with its fields by name.
+pub(crate) fn dynamic<M: Message>(name: &str, message: &M) -> DynamicMessage {
+    let bytes = message.encode_to_vec();
+    DynamicMessage::decode(descriptor(name), bytes.as_slice()).expect("the message has this type")
 }
 
 fn descriptor(name: &str) -> MessageDescriptor {

@@ -24,10 +24,10 @@ struct Arguments {
     /// What to write: a file, or under the name p4c the folder for it
     #[arg(short = 'o', long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Write the P4Info to these files, with commas between them: as text, or binary where they are named .bin or .pb
+    /// Write the P4Info to these files, with commas between them: as text, JSON (.json) or binary (.bin, .pb)
     #[arg(long, value_name = "FILES", visible_aliases = ["p4runtime-file"], value_delimiter = ',')]
     p4runtime_files: Vec<PathBuf>,
-    /// The format of the P4Info: text, or binary
+    /// The format of the P4Info: text, json or binary
     #[arg(long, value_name = "FORMAT")]
     p4runtime_format: Option<String>,
     /// The target: bmv2
@@ -93,7 +93,7 @@ impl Refused {
             (self.pretty_print.is_some(), "--pp: programs are not printed again here"),
             (
                 self.tree.is_some(),
-                "--toJSON: p4c's tree of a program is not known here",
+                "--toJSON: p4c's tree of a program is not known here; without the option all else is written",
             ),
             (
                 self.dump.is_some(),
@@ -163,6 +163,11 @@ fn check(arguments: &Arguments) -> Result<()> {
     {
         bail!("--std {language}: programs are of P4_16 here");
     }
+    if let Some(format) = &arguments.p4runtime_format
+        && !FORMATS.contains(&format.as_str())
+    {
+        bail!("--p4runtime-format {format}: formats are text, json and binary");
+    }
     Ok(())
 }
 
@@ -193,9 +198,11 @@ fn run(arguments: &Arguments, output_is_folder: bool) -> Result<Status> {
         return Ok(Status::Bad);
     };
     for file in &arguments.p4runtime_files {
-        let bytes = match format_of(file, arguments.p4runtime_format.as_deref())? {
+        let message = || forebay_protocol::p4info::from_compiler(&info);
+        let bytes = match format_of(file, arguments.p4runtime_format.as_deref()) {
             P4InfoFormat::Text => forebay_p4info::write(&info).into_bytes(),
-            P4InfoFormat::Binary => forebay_protocol::p4info::from_compiler(&info).encode_to_vec(),
+            P4InfoFormat::Json => forebay_protocol::p4info::write_json(&message()).into_bytes(),
+            P4InfoFormat::Binary => message().encode_to_vec(),
         };
         forebay_files::write(file, bytes)?;
     }
@@ -209,19 +216,20 @@ fn write_bundle(path: &Path, bundle: &Bundle) -> Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum P4InfoFormat {
     Text,
+    Json,
     Binary,
 }
 
+/// What may be said to be the format of a P4Info.
+const FORMATS: [&str; 3] = ["text", "json", "binary"];
+
 /// The format of a P4Info: the requested one, or that of the file's name, as p4c does it.
-fn format_of(file: &Path, asked: Option<&str>) -> Result<P4InfoFormat> {
+fn format_of(file: &Path, asked: Option<&str>) -> P4InfoFormat {
     let extension = file.extension().and_then(|extension| extension.to_str());
     match asked.or(extension) {
-        Some("bin" | "binary" | "pb") => Ok(P4InfoFormat::Binary),
-        Some("json") => bail!(
-            "{}: the P4Info is written as text (.txt) or binary (.bin) here",
-            file.display()
-        ),
-        _ => Ok(P4InfoFormat::Text),
+        Some("bin" | "binary" | "pb") => P4InfoFormat::Binary,
+        Some("json") => P4InfoFormat::Json,
+        _ => P4InfoFormat::Text,
     }
 }
 
@@ -246,12 +254,31 @@ mod tests {
 
     #[test]
     fn formats_of_p4info() {
-        let format = |file: &str, asked| format_of(Path::new(file), asked).ok();
-        assert_eq!(format("a.p4.p4info.txt", None), Some(P4InfoFormat::Text));
-        assert_eq!(format("a.txtpb", None), Some(P4InfoFormat::Text));
-        assert_eq!(format("a.bin", None), Some(P4InfoFormat::Binary));
-        assert_eq!(format("a.txt", Some("binary")), Some(P4InfoFormat::Binary));
-        assert_eq!(format("a.json", None), None);
+        let format = |file: &str, asked| format_of(Path::new(file), asked);
+        assert_eq!(format("a.p4.p4info.txt", None), P4InfoFormat::Text);
+        assert_eq!(format("a.txtpb", None), P4InfoFormat::Text);
+        assert_eq!(format("a.bin", None), P4InfoFormat::Binary);
+        assert_eq!(format("a.txt", Some("binary")), P4InfoFormat::Binary);
+        assert_eq!(format("a.json", None), P4InfoFormat::Json);
+        assert_eq!(format("a.txt", Some("json")), P4InfoFormat::Json);
+    }
+
+    #[test]
+    fn p4info_in_every_format() {
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/l3fwd/l3fwd.p4");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let (text, json, binary) = (path("a.txt"), path("a.json"), path("a.bin"));
+        let output = path("l3fwd.json");
+        let line = format!("p4c --p4runtime-files {text},{json},{binary} -o {output} {program}");
+        let status = run(&arguments(&line), true).expect("it can be read");
+        assert!(status == Status::Good);
+        let read = |file: &str| std::fs::read(file).expect("it was written");
+        let of_text = forebay_protocol::p4info::read(&String::from_utf8(read(&text)).unwrap()).unwrap();
+        assert_eq!(of_text.encode_to_vec(), read(&binary));
+        let of_json: serde_json::Value = serde_json::from_slice(&read(&json)).unwrap();
+        let name = &of_text.tables[0].preamble.as_ref().unwrap().name;
+        assert_eq!(&of_json["tables"][0]["preamble"]["name"], name.as_str());
     }
 
     #[test]
@@ -314,6 +341,7 @@ mod tests {
             "--dump d",
             "--p4runtime-entries-files e.txt",
             "--std p4-14",
+            "--p4runtime-format yaml",
         ] {
             let refused = check(&arguments(&format!("p4c {option} a.p4")));
             let message = refused.expect_err(option).to_string();
