@@ -77,6 +77,8 @@ pub(crate) struct Replication {
     /// Ports of link aggregation groups.
     lags: BTreeMap<u32, BTreeSet<u32>>,
     sessions: BTreeMap<u32, Session>,
+    /// Groups of which another interface has said what nodes do not: metadata, or backups of replicas.
+    noted: BTreeMap<u32, MulticastGroupEntry>,
 }
 
 /// A clone session, with the replicas that were written for it: while it has these, no other interface has changed it.
@@ -115,6 +117,26 @@ impl Replication {
             .collect()
     }
 
+    /// A group as its nodes make it, with what else was said of it and of the replicas that it keeps.
+    fn as_written(&self, group: u32) -> MulticastGroupEntry {
+        let mut replicas = self.replicas(group);
+        let noted = self.noted.get(&group);
+        let mut with_backups: Vec<&Replica> = noted.into_iter().flat_map(|noted| &noted.replicas).collect();
+        with_backups.retain(|replica| !replica.backup_replicas.is_empty());
+        for replica in &mut replicas {
+            let place = (replica.instance, port_of(replica));
+            let is_same = |noted: &&Replica| (noted.instance, port_of(noted)) == place;
+            if let Some(found) = with_backups.iter().position(is_same) {
+                replica.backup_replicas = with_backups.swap_remove(found).backup_replicas.clone();
+            }
+        }
+        MulticastGroupEntry {
+            multicast_group_id: group,
+            replicas,
+            metadata: noted.map_or(Vec::new(), |noted| noted.metadata.clone()),
+        }
+    }
+
     /// The member of a link aggregation group that gets packets.
     fn port_of_lag(&self, lag: u32) -> Option<u32> {
         let members = self.lags.get(&lag).filter(|members| !members.is_empty())?;
@@ -131,7 +153,7 @@ impl Replication {
     fn refreshed(&self, groups: &[u32]) -> Vec<Update> {
         let of_groups = groups
             .iter()
-            .map(|group| update(Type::Modify, group_entry(*group, self.replicas(*group))));
+            .map(|group| update(Type::Modify, entry(Entry::MulticastGroupEntry(self.as_written(*group)))));
         let of_sessions = self
             .dependent(groups)
             .map(|(id, target)| update(Type::Modify, session_entry(id, self.session_replicas(target))));
@@ -159,8 +181,17 @@ impl Replication {
         self.sessions.insert(id, Session { target, written });
     }
 
-    /// Takes in what another interface has done to groups: where a group does not have the replicas that its nodes
-    /// make, it gets new nodes, one for each instance, and more for copies that are made more than once.
+    /// Takes in what another interface has done to groups.
+    fn look_at(&mut self, mut found: BTreeMap<u32, MulticastGroupEntry>) {
+        let replicas = found.iter().map(|(group, entry)| (*group, entry.replicas.clone()));
+        self.take_in(&replicas.collect());
+        let has_backups = |replica: &Replica| !replica.backup_replicas.is_empty();
+        found.retain(|_, entry| !entry.metadata.is_empty() || entry.replicas.iter().any(has_backups));
+        self.noted = found;
+    }
+
+    /// Where a group does not have the replicas that its nodes make, it gets new nodes, one for each instance, and more
+    /// for copies that are made more than once.
     fn take_in(&mut self, found: &BTreeMap<u32, Vec<Replica>>) {
         self.groups.retain(|group, _| found.contains_key(group));
         self.drop_unused();
@@ -260,10 +291,10 @@ impl<S: Switch> Runtime<S> {
         let groups = read.into_iter().filter_map(|kind| match kind {
             Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
                 r#type: Some(Entry::MulticastGroupEntry(found)),
-            }) => Some((found.multicast_group_id, found.replicas)),
+            }) => Some((found.multicast_group_id, found)),
             _ => None,
         });
-        self.replication.take_in(&groups.collect());
+        self.replication.look_at(groups.collect());
         Ok(())
     }
 
@@ -533,7 +564,7 @@ fn places(replicas: &[Replica]) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_protocol::p4::v1::ForwardingPipelineConfig;
+    use forebay_protocol::p4::v1::{BackupReplica, ForwardingPipelineConfig};
 
     #[test]
     #[allow(deprecated, reason = "old controllers write egress_port")]
@@ -569,6 +600,34 @@ mod tests {
         replication.take_in(&BTreeMap::new());
         assert!(replication.groups.is_empty(), "both were deleted");
         assert_eq!(replication.nodes.keys().copied().collect::<Vec<_>>(), [own]);
+    }
+
+    #[test]
+    fn metadata_and_backups_of_a_group_stay() {
+        let mut replication = Replication::default();
+        let backup = BackupReplica {
+            port: vec![9],
+            instance: 7,
+        };
+        let with_backup = |port| Replica {
+            backup_replicas: vec![backup.clone()],
+            ..replica(port, 7)
+        };
+        let written = MulticastGroupEntry {
+            multicast_group_id: 5,
+            replicas: vec![with_backup(1), with_backup(2)],
+            metadata: b"mine".to_vec(),
+        };
+        replication.look_at(BTreeMap::from([(5, written)]));
+        let node = replication.groups[&5][0];
+        replication.nodes.get_mut(&node).expect("the node").ports = BTreeSet::from([2, 3]);
+        let expected = MulticastGroupEntry {
+            multicast_group_id: 5,
+            replicas: vec![with_backup(2), replica(3, 7)],
+            metadata: b"mine".to_vec(),
+        };
+        let expected = update(Type::Modify, entry(Entry::MulticastGroupEntry(expected)));
+        assert_eq!(replication.refreshed(&[5]), [expected]);
     }
 
     /// As after a restart: the switch knows what nodes made, and not the nodes.
