@@ -193,6 +193,28 @@ impl ActionProfile {
         Ok(())
     }
 
+    /// Gives a group other members. Those of before, which nothing else may name, are removed in the same step, so that
+    /// there need not be room for both. An error changes nothing.
+    pub fn exchange_members(
+        &mut self,
+        id: GroupId,
+        former: &[MemberId],
+        members: Vec<(MemberId, ActionCall)>,
+        weights: &[(MemberId, u32)],
+    ) -> Result<(), ProfileError> {
+        let mut changed = self.clone();
+        changed.modify_group(id, &[])?;
+        for member in former {
+            changed.delete_member(*member)?;
+        }
+        for (member, call) in members {
+            changed.insert_member(member, call)?;
+        }
+        changed.modify_group(id, weights)?;
+        *self = changed;
+        Ok(())
+    }
+
     /// Removes a group that is not in use.
     pub fn delete_group(&mut self, id: GroupId) -> Result<(), ProfileError> {
         let group = self.group_mut(id)?;

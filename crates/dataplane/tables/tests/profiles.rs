@@ -101,6 +101,26 @@ fn refused_writes_change_nothing() {
     assert!(profile.delete_member(MemberId(2)).is_ok());
 }
 
+#[test]
+fn members_of_a_group_are_exchanged_where_there_is_no_room_for_both() {
+    let mut profile = profile();
+    let former: Vec<MemberId> = (0..8).map(MemberId).collect();
+    let former_weights: Vec<(MemberId, u32)> = former.iter().map(|member| (*member, 1)).collect();
+    profile.insert_group(GROUP, &former_weights).unwrap();
+    let new = |count: u32| (11..11 + count).map(|id| (MemberId(id), call(id))).collect::<Vec<_>>();
+    let weights = |count: u32| (11..11 + count).map(|id| (MemberId(id), 2)).collect::<Vec<_>>();
+    let too_many = profile.exchange_members(GROUP, &former, new(9), &weights(9));
+    assert_eq!(too_many, Err(ProfileError::ProfileFull { size: 8 }));
+    let too_heavy = profile.exchange_members(GROUP, &former, new(2), &[(MemberId(12), 101)]);
+    let limit = 100;
+    assert_eq!(too_heavy, Err(ProfileError::GroupTooLarge { weight: 101, limit }));
+    assert_eq!(profile.group(GROUP), Some(former_weights), "errors change nothing");
+    profile.exchange_members(GROUP, &former, new(8), &weights(7)).unwrap();
+    assert_eq!(profile.group(GROUP), Some(weights(7)));
+    assert!(profile.members().map(|(member, _)| member).eq((11..19).map(MemberId)));
+    profile.delete_member(MemberId(18)).unwrap();
+}
+
 proptest! {
     #[test]
     fn a_round_of_hashes_chooses_each_member_by_its_weight(

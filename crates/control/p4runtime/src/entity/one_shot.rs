@@ -36,21 +36,7 @@ pub(crate) fn insert(
     profile_id: u32,
     set: &ActionProfileActionSet,
 ) -> Result<OneShot, Error> {
-    let profile = find(&change.schema.profiles, profile_id, "action profile")?;
-    if !profile.has_selector {
-        return Err(without_selector(profile));
-    }
-    let has_others = change.ledger.has_members(profile_id) || change.ledger.has_groups(profile_id);
-    if has_others && !change.writer.writes_again {
-        return Err(mixed(&profile.name));
-    }
-    check(profile, set)?;
-    let calls = set.action_profile_actions.iter().map(|listed| {
-        let written = listed.action.as_ref();
-        let written = written.ok_or_else(|| Error::invalid(format!("`{}`: an action is missing", profile.name)))?;
-        action::read(change, table, written, action::Use::Entry)
-    });
-    let calls = calls.collect::<Result<Vec<_>, Error>>()?;
+    let (profile, calls) = calls(change, table, profile_id, set)?;
     let names = change.schema.port_names();
     let mut one_shot = OneShot {
         set: canonical(names, set),
@@ -77,6 +63,55 @@ pub(crate) fn insert(
     }
     change.ledger.count_one_shot(profile_id, 1);
     Ok(one_shot)
+}
+
+/// Gives the group of an entry other members. There need not be room for them beside those of before.
+pub(crate) fn modify(
+    change: &mut Change<'_, '_>,
+    table: &TableSchema,
+    profile_id: u32,
+    before: &OneShot,
+    set: &ActionProfileActionSet,
+) -> Result<OneShot, Error> {
+    let (profile, calls) = calls(change, table, profile_id, set)?;
+    let names = change.schema.port_names();
+    let members: Vec<u32> = calls.iter().map(|_| change.ledger.take_hidden()).collect();
+    let (ports, read) = (change.writer.ports, group::port_reader(change.writer));
+    let live = live_members(ports, names, profile, set, &members, read)?;
+    let new = members.iter().zip(&calls);
+    let new = new.map(|(member, call)| (*member, call.action.as_str(), call.args.as_slice()));
+    change
+        .batch
+        .exchange_members(&profile.name, before.group, &before.members, new, &live)?;
+    Ok(OneShot {
+        set: canonical(names, set),
+        group: before.group,
+        members,
+    })
+}
+
+/// The selector, and what a set does there.
+fn calls<'a>(
+    change: &Change<'a, '_>,
+    table: &TableSchema,
+    profile_id: u32,
+    set: &ActionProfileActionSet,
+) -> Result<(&'a ProfileSchema, Vec<action::Call>), Error> {
+    let profile = find(&change.schema.profiles, profile_id, "action profile")?;
+    if !profile.has_selector {
+        return Err(without_selector(profile));
+    }
+    let has_others = change.ledger.has_members(profile_id) || change.ledger.has_groups(profile_id);
+    if has_others && !change.writer.writes_again {
+        return Err(mixed(&profile.name));
+    }
+    check(profile, set)?;
+    let calls = set.action_profile_actions.iter().map(|listed| {
+        let written = listed.action.as_ref();
+        let written = written.ok_or_else(|| Error::invalid(format!("`{}`: an action is missing", profile.name)))?;
+        action::read(change, table, written, action::Use::Entry)
+    });
+    Ok((profile, calls.collect::<Result<Vec<_>, Error>>()?))
 }
 
 /// The set as it is read: watch ports in their shortest form.

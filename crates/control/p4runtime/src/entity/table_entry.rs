@@ -94,9 +94,16 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         .ledger
         .entry(table.id, found.id)
         .and_then(|notes| notes.one_shot.clone());
-    let resolved = match written {
-        Some(written) => resolve(change, table, written)?,
-        None => Resolved {
+    let resolved = match (written, &before, table.profile) {
+        (Some(ActionType::ActionProfileActionSet(set)), Some(before), Some(profile)) => {
+            let one_shot = one_shot::modify(change, table, profile, before, set)?;
+            Resolved {
+                action: EntryAction::Group(one_shot.group),
+                one_shot: Some(one_shot),
+            }
+        }
+        (Some(written), ..) => resolve(change, table, written)?,
+        (None, ..) => Resolved {
             action: found.entry.action,
             one_shot: before.clone(),
         },
@@ -106,8 +113,10 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         ..found.entry
     };
     let idle = idle_time(change.writer, entry);
+    let group = |one_shot: &Option<OneShot>| one_shot.as_ref().map(|one_shot| one_shot.group);
+    let has_other_group = group(&before) != group(&resolved.one_shot);
     if let Err(error) = change.batch.modify_record(table.index, &new, idle) {
-        if written.is_some() {
+        if has_other_group {
             forget_one_shot(change, table, resolved.one_shot)?;
         }
         return Err(error.into());
@@ -115,7 +124,7 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     change
         .ledger
         .set_entry(table.id, found.id, notes(entry, resolved.one_shot));
-    if written.is_some() {
+    if has_other_group {
         forget_one_shot(change, table, before)?;
     }
     watch(change, table, found.id, idle);

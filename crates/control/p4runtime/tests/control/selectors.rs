@@ -118,6 +118,22 @@ fn one_shots_have_the_same_limits() {
 }
 
 #[test]
+fn a_one_shot_is_changed_where_there_is_no_room_for_both() {
+    let mut switch = Switch::with(VARIANTS);
+    switch.insert(&one_shot(PLAIN.0, &[0; 10], ""));
+    for size in [16, 16, 1, 16] {
+        let other = one_shot(PLAIN.0, &vec![0; size], "");
+        switch.modify(&other);
+        switch.expect("table_entry { table_id: $by_plain }", &[&other]);
+    }
+    let larger = one_shot(PLAIN.0, &[0; 17], "");
+    switch.refuse_modify(&larger, (Code::ResourceExhausted, "its size is 16"));
+    assert_eq!(switch.live_groups("VariantsIngress.plain"), [16]);
+    switch.delete(&one_shot(PLAIN.0, &[], ""));
+    switch.insert(&one_shot(PLAIN.0, &[0; 16], ""));
+}
+
+#[test]
 fn one_shots_may_say_what_their_size_counts() {
     let mut switch = Switch::with(VARIANTS);
     let by_members = one_shot(LIMITED.0, &[2, 2], "size_semantics: SUM_OF_MEMBERS");

@@ -136,6 +136,30 @@ impl Batch<'_> {
         self.change_profile(profile, |profile| profile.modify_group(GroupId(group), &members))
     }
 
+    /// Gives a group other members, of which `weights` names those that it picks. The `former` ones are removed in the
+    /// same step, so that there need not be room for both.
+    ///
+    /// # Errors
+    /// When there is no room for the new members, or a member, a group or a weight cannot be; nothing changes then.
+    pub fn exchange_members<'c>(
+        &mut self,
+        profile: &str,
+        group: u32,
+        former: &[u32],
+        members: impl Iterator<Item = (u32, &'c str, &'c [Bits])>,
+        weights: &[(u32, u32)],
+    ) -> Result<(), ControlError> {
+        let mut calls = Vec::new();
+        for (member, action, args) in members {
+            calls.push((MemberId(member), self.member_call(profile, action, args)?));
+        }
+        let former: Vec<MemberId> = former.iter().copied().map(MemberId).collect();
+        let weights = weighted(weights);
+        self.change_profile(profile, |profile| {
+            profile.exchange_members(GroupId(group), &former, calls, &weights)
+        })
+    }
+
     /// See [`Pipeline::delete_group`].
     pub fn delete_group(&mut self, profile: &str, group: u32) -> Result<(), ControlError> {
         self.change_profile(profile, |profile| profile.delete_group(GroupId(group)))
