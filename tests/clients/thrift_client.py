@@ -78,6 +78,11 @@ def tables(client, wires):
     client.bm_mt_add_entry(0, "EntityIngress.filter", key, "EntityIngress.drop", [], bmv2.Options(priority=7))
     [entry] = client.bm_mt_get_entries(0, "EntityIngress.filter")
     expect(entry.match_key == key and entry.options.priority == 7, "ternary, range and optional keys come back as they went")
+    least = bmv2.Options(priority=2**31 - 1)
+    last = client.bm_mt_add_entry(0, "EntityIngress.filter", filter_key(3), "EntityIngress.drop", [], least)
+    found = {entry.options.priority for entry in client.bm_mt_get_entries(0, "EntityIngress.filter")}
+    expect(found == {7, 2**31 - 1}, "the priority that wins least")
+    client.bm_mt_delete_entry(0, "EntityIngress.filter", last)
 
 
 def filter_key(host):

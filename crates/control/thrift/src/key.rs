@@ -42,9 +42,18 @@ pub fn has_priorities(table: &Table) -> bool {
     kinds.any(|kind| matches!(kind, MatchType::Ternary | MatchType::Range | MatchType::Optional))
 }
 
-/// The priority of P4Runtime for one of BMv2, and the other way round; of both, none is negative.
-pub fn turned(priority: i32) -> i32 {
-    i32::MAX - priority.max(0)
+/// The priority of P4Runtime for one of BMv2. P4Runtime has 0 where a table has no priorities, so the two that win least
+/// are one.
+pub fn to_priority(table: &Table, priority: i32) -> i32 {
+    match has_priorities(table) {
+        true => (i32::MAX - priority.max(0)).max(1),
+        false => 0,
+    }
+}
+
+/// The other way round.
+pub fn from_priority(priority: i32) -> i32 {
+    if priority > 1 { i32::MAX - priority } else { i32::MAX }
 }
 
 /// Without zero bytes in front; zero is one byte.
@@ -310,7 +319,13 @@ mod tests {
 
     #[test]
     fn priorities_are_turned_round() {
-        assert!(turned(1) > turned(2));
-        assert_eq!(turned(turned(7)), 7);
+        let of = |priority| to_priority(&table(&[(MatchType::Ternary, 8)]), priority);
+        assert!(of(1) > of(2));
+        for priority in [0, 7, i32::MAX - 2, i32::MAX] {
+            assert_eq!(from_priority(of(priority)), priority);
+        }
+        assert_eq!((of(i32::MAX), of(-1)), (1, i32::MAX));
+        assert_eq!(to_priority(&table(&[(MatchType::Exact, 8)]), 7), 0);
+        assert_eq!(from_priority(0), i32::MAX, "an entry of the program");
     }
 }

@@ -5,7 +5,7 @@ use crate::codes::{
     INVALID_ACTION_NAME, INVALID_HANDLE, INVALID_TABLE_NAME, TABLE_FULL, WRONG_TABLE_TYPE,
 };
 use crate::handles::{NoEntry, key_of};
-use crate::key::{Said, has_priorities, to_action, to_match, turned};
+use crate::key::{Said, to_action, to_match, to_priority};
 use crate::runtime::{Runtime, update};
 use crate::switch::Switch;
 use forebay_p4runtime::Code;
@@ -113,7 +113,7 @@ impl<S: Switch> Runtime<S> {
         let entry = TableEntry {
             table_id: table.id(),
             r#match: matches,
-            priority: if has_priorities(&table) { turned(priority) } else { 0 },
+            priority: to_priority(&table, priority),
             action: Some(self.does(&table, does)?),
             meter_config: self.rates_of_entries.get(&table.id()).copied(),
             ..TableEntry::default()

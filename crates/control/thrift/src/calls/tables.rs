@@ -3,7 +3,7 @@
 use super::Answer;
 use super::arguments::{Arguments, parameter};
 use crate::codes::Failure;
-use crate::key::{from_action, from_match, has_priorities, to_match, turned};
+use crate::key::{from_action, from_match, from_priority, has_priorities, to_match, to_priority};
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use crate::tables::{Does, handle_of};
@@ -129,7 +129,7 @@ fn entry_from_key<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) ->
     let wanted = TableEntry {
         table_id: table.id(),
         r#match: to_match(&table, &key)?,
-        priority: if has_priorities(&table) { turned(priority) } else { 0 },
+        priority: to_priority(&table, priority),
         ..TableEntry::default()
     };
     let entry = runtime.entry_by_key(wanted)?;
@@ -146,7 +146,7 @@ fn default_entry<S: Switch>(runtime: &mut Runtime<S>, arguments: &Arguments) -> 
 fn written<S: Switch>(runtime: &mut Runtime<S>, table: &Table, entry: &TableEntry) -> Result<Value, Failure> {
     let key = from_match(table, &entry.r#match);
     let priority = if has_priorities(table) {
-        turned(entry.priority)
+        from_priority(entry.priority)
     } else {
         -1
     };

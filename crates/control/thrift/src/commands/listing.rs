@@ -1,6 +1,6 @@
 //! Tables, entries and actions as simple_switch_CLI prints them.
 
-use crate::key::{Said, from_action, from_match, has_priorities, match_type, turned};
+use crate::key::{Said, from_action, from_match, from_priority, has_priorities, match_type};
 use crate::program::match_name;
 use crate::tables::handle_of;
 use forebay_protocol::p4::config::v1::{Action as ActionInfo, Table};
@@ -104,7 +104,7 @@ pub(super) fn entry(catalog: &Catalog, table: &Table, entry: &TableEntry, handle
         );
     }
     if has_priorities(table) {
-        let _ = writeln!(text, "Priority: {}", turned(entry.priority));
+        let _ = writeln!(text, "Priority: {}", from_priority(entry.priority));
     }
     text += &action(catalog, entry.action.as_ref());
     if table.idle_timeout_behavior != 0 {

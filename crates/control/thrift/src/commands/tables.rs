@@ -6,7 +6,7 @@ use super::{Form, Printed};
 use crate::codes::Failure;
 use crate::key::has_priorities;
 use crate::key::to_match;
-use crate::key::turned;
+use crate::key::to_priority;
 use crate::program::strongest;
 use crate::runtime::Runtime;
 use crate::switch::Switch;
@@ -352,7 +352,7 @@ fn dump_entry_from_key<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Pr
     let entry = runtime.entry_by_key(TableEntry {
         table_id: table.id(),
         r#match: to_match(&table, &key)?,
-        priority: if has_priorities(&table) { turned(priority) } else { 0 },
+        priority: to_priority(&table, priority),
         ..TableEntry::default()
     })?;
     describe(runtime, &table, &entry)
