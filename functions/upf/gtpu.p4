@@ -118,6 +118,10 @@ control Answer(inout headers_t hdr, in bit<8> message_type, in bit<16> ie_bytes)
         hdr.inner_ipv4.setInvalid();
         hdr.inner_options.setInvalid();
         hdr.inner_ipv6.setInvalid();
+        hdr.inner_extensions[0].setInvalid();
+        hdr.inner_extensions[1].setInvalid();
+        hdr.inner_extensions[2].setInvalid();
+        hdr.inner_extensions[3].setInvalid();
         // Over IPv6 an answer has a checksum: RFC 6935 permits zero for tunnelled packets alone.
         if (hdr.tunnel_ipv6.isValid()) {
             bit<32> sum = checksum_words128(hdr.tunnel_ipv6.src_addr) + checksum_words128(hdr.tunnel_ipv6.dst_addr)

@@ -14,7 +14,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from scapy.contrib.gtp import GTP_U_Header, GTPPDUSessionContainer
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
-from scapy.layers.inet6 import ICMPv6EchoRequest, ICMPv6ND_RA, ICMPv6ND_RS, IPv6
+from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
+    ICMPv6ND_RA,
+    ICMPv6ND_RS,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+    PadN,
+)
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 from stf import Test, write
@@ -450,6 +459,25 @@ def filters():
     test.through(N6, ON_N6 / turned(packet), N3, downlink(hop_further(turned(packet)), 0x5005, 2))
     test.counter("uplink_usage", 4, 2)
     test.counter("downlink_usage", 4, 2)
+    test.say("Ports behind IPv6 extension headers, both ways: up to four, of up to 256 bytes each.")
+    hops, options = IPv6ExtHdrHopByHop(), IPv6ExtHdrDestOpt()
+    long = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(252))])
+    longer = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(253))])
+    four = hops / options / IPv6ExtHdrRouting(type=2, addresses=[SERVER_V6], segleft=0) / long
+    to_server = TCP(sport=4000, dport=443) / DATA
+    for behind, teid, qfi in (
+        (options / to_server, 0x5005, 2),
+        (four / to_server, 0x5005, 2),
+        (hops / TCP(sport=4000, dport=80) / DATA, DOWNLINK_TEID, QFI),
+        (four / options / to_server, DOWNLINK_TEID, QFI),
+        (longer / to_server, DOWNLINK_TEID, QFI),
+        (hops / ICMPv6EchoRequest(data=bytes(8)), DOWNLINK_TEID, QFI),
+    ):
+        packet = IPv6(bytes(IPv6(src=UE_V6, dst=SERVER_V6) / behind))
+        test.through(N3, uplink(packet), N6, FROM_N6 / hop_further(packet))
+        test.through(N6, ON_N6 / turned(packet), N3, downlink(hop_further(turned(packet)), teid, qfi))
+    test.counter("uplink_usage", 3, 4)
+    test.counter("downlink_usage", 3, 4)
     test.say("From another UPF to the UE: the sender is the remote end. From the UE to another UPF: the receiver.")
     test.run(
         "add sessions_uplink hdr.gtpu.teid:0x9001 uplink_session(session:9, rules:1, ue_ipv4:0, ue_prefix:0, to_ue:1)",
@@ -598,6 +626,15 @@ def malformed():
         ether_type = 0x86DD if IPv6 in packet else 0x800
         test.packet(N6, bytes(ON_N6)[:12] + ether_type.to_bytes(2, "big") + bytes(packet))
     test.counter("drops", DROPS.index("malformed"), len(wrong))
+    test.say("An extension header of IPv6 that ends behind the packet, one before TCP that does, in the tunnel, too.")
+    behind = []
+    for segment in (IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(60))]) / DATA, IPv6ExtHdrDestOpt() / TCP() / DATA):
+        packet = IPv6(bytes(IPv6(src=UE_V6, dst=SERVER_V6) / segment))
+        packet.plen = 12
+        behind += [(N6, ON_N6 / turned(packet)), (N3, uplink(packet))]
+    for port, frame in behind:
+        test.packet(port, frame)
+    test.counter("drops", DROPS.index("malformed"), len(wrong) + len(behind))
     inner = USER["UDP"]
     right = bytes(uplink(inner))
     # Ethernet, IPv4, UDP: GTP-U begins at byte 42, its length at 44, the packet of the user at 58.
@@ -614,7 +651,7 @@ def malformed():
         test.packet(N3, right[:at] + value.to_bytes(2, "big") + right[at + 2 :])
     test.say("In the tunnel: UDP that ends before GTP-U, whose length is as much too great.")
     test.packet(N3, right[:38] + b"\0\x08" + right[40:44] + b"\xff\xf8" + right[46:])
-    test.counter("drops", DROPS.index("malformed"), len(wrong) + len(lengths) + 1)
+    test.counter("drops", DROPS.index("malformed"), len(wrong) + len(behind) + len(lengths) + 1)
     test.say("With right lengths it passes.")
     test.through(N3, right, N6, FROM_N6 / hop_further(inner))
     return test

@@ -92,6 +92,7 @@ struct headers_t {
     ipv4_t ipv4;
     ipv4_options_t ipv4_options;
     ipv6_t ipv6;
+    ipv6_extension_t[4] extensions;
     icmp_t icmp;
     udp_t udp;
     gtpu_t gtpu;
@@ -100,6 +101,7 @@ struct headers_t {
     ipv4_t inner_ipv4;
     ipv4_options_t inner_options;
     ipv6_t inner_ipv6;
+    ipv6_extension_t[4] inner_extensions;
 }
 
 // A UE without an address of this family: no packet may come from one.
@@ -122,6 +124,8 @@ struct metadata_t {
     bit<1> is_fragment;
     // Bytes of GTP-U after its first eight: optional fields and extension headers.
     bit<16> extension_bytes;
+    // Bytes of the IPv6 extension headers that the parser has walked.
+    bit<16> ipv6_extension_bytes;
     // The parser has read ports after the last IP header: TCP without a tunnel, TCP or UDP in one.
     bit<1> has_ports;
     // What the tables say.
@@ -219,7 +223,37 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition select(hdr.ipv6.next_header) {
             IP_PROTOCOL_UDP: parse_udp;
             IP_PROTOCOL_TCP: parse_ports;
+            default: other_protocol;
+        }
+    }
+
+    // Filters are about what is behind extension headers: up to four, of up to 256 bytes each. GTP-U to this UPF has none.
+    state other_protocol {
+        bool is_extension = meta.protocol == IP_PROTOCOL_HOP_BY_HOP || meta.protocol == IP_PROTOCOL_ROUTING
+            || meta.protocol == IP_PROTOCOL_DESTINATION;
+        transition select(is_extension) {
+            true: parse_extension_length;
+            false: accept;
+        }
+    }
+
+    state parse_extension_length {
+        bit<16> start = packet.lookahead<bit<16>>();
+        transition select(hdr.extensions[3].isValid(), start[7:0]) {
+            (false, 0 .. 31): parse_ipv6_extension;
             default: accept;
+        }
+    }
+
+    state parse_ipv6_extension {
+        bit<16> start = packet.lookahead<bit<16>>();
+        packet.extract(hdr.extensions.next, ((bit<32>) start[7:0] << 6) + 48);
+        meta.protocol = hdr.extensions.last.next_header;
+        meta.ipv6_extension_bytes = meta.ipv6_extension_bytes + ((bit<16>) start[7:0] << 3) + 8;
+        transition select(hdr.extensions.last.next_header) {
+            IP_PROTOCOL_UDP: parse_ports;
+            IP_PROTOCOL_TCP: parse_ports;
+            default: other_protocol;
         }
     }
 
@@ -340,7 +374,36 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             IP_PROTOCOL_UDP: parse_ports;
             IP_PROTOCOL_TCP: parse_ports;
             IP_PROTOCOL_ICMPV6: parse_inner_icmpv6;
+            default: other_inner_protocol;
+        }
+    }
+
+    state other_inner_protocol {
+        bool is_extension = meta.protocol == IP_PROTOCOL_HOP_BY_HOP || meta.protocol == IP_PROTOCOL_ROUTING
+            || meta.protocol == IP_PROTOCOL_DESTINATION;
+        transition select(is_extension) {
+            true: parse_inner_extension_length;
+            false: accept;
+        }
+    }
+
+    state parse_inner_extension_length {
+        bit<16> start = packet.lookahead<bit<16>>();
+        transition select(hdr.inner_extensions[3].isValid(), start[7:0]) {
+            (false, 0 .. 31): parse_inner_ipv6_extension;
             default: accept;
+        }
+    }
+
+    state parse_inner_ipv6_extension {
+        bit<16> start = packet.lookahead<bit<16>>();
+        packet.extract(hdr.inner_extensions.next, ((bit<32>) start[7:0] << 6) + 48);
+        meta.protocol = hdr.inner_extensions.last.next_header;
+        meta.ipv6_extension_bytes = meta.ipv6_extension_bytes + ((bit<16>) start[7:0] << 3) + 8;
+        transition select(hdr.inner_extensions.last.next_header) {
+            IP_PROTOCOL_UDP: parse_ports;
+            IP_PROTOCOL_TCP: parse_ports;
+            default: other_inner_protocol;
         }
     }
 

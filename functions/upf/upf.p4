@@ -27,14 +27,15 @@ control UpfVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
 }
 
 // Whether the lengths of IP, UDP and ICMP, or the ports that filters match, disagree with each other or with the frame.
-bool has_wrong_lengths(in headers_t hdr, in bit<1> has_ports, in bit<32> frame_bytes) {
+bool has_wrong_lengths(in headers_t hdr, in metadata_t meta, in bit<32> frame_bytes) {
     bool is_ipv4 = hdr.ipv4.isValid();
     bit<32> ip_bytes = is_ipv4 ? (bit<32>) hdr.ipv4.total_len : (bit<32>) hdr.ipv6.payload_len + (bit<32>) IPV6_BYTES;
     bit<32> least = is_ipv4 ? (bit<32>) hdr.ipv4.ihl << 2 : (bit<32>) IPV6_BYTES;
     if (hdr.udp.isValid()) {
         least = least + (bit<32>) hdr.udp.length_;
-    } else if (hdr.icmp.isValid() || has_ports == 1) {
-        least = least + 8;
+    } else {
+        // Those of the user's own packet: there is no tunnel.
+        least = least + (bit<32>) meta.ipv6_extension_bytes + (hdr.icmp.isValid() || meta.has_ports == 1 ? 32w8 : 32w0);
     }
     return (is_ipv4 || hdr.ipv6.isValid()) && (least > ip_bytes || ip_bytes + 14 > frame_bytes)
         || hdr.udp.isValid() && hdr.udp.length_ < UDP_BYTES;
@@ -48,7 +49,7 @@ bool has_wrong_tunnel_lengths(in headers_t hdr, in metadata_t meta) {
     return (bit<32>) hdr.gtpu.message_length + (bit<32>) (UDP_BYTES + GTPU_BYTES) != (bit<32>) hdr.udp.length_
         || (bit<32>) ip_bytes + (bit<32>) meta.extension_bytes > (bit<32>) hdr.gtpu.message_length
         || hdr.inner_ipv4.isValid() && ip_bytes < ((bit<16>) hdr.inner_ipv4.ihl << 2) + ports_bytes
-        || hdr.inner_ipv6.isValid() && ip_bytes < IPV6_BYTES + ports_bytes;
+        || hdr.inner_ipv6.isValid() && ip_bytes < IPV6_BYTES + meta.ipv6_extension_bytes + ports_bytes;
 }
 
 control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -122,7 +123,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             return;
         }
 
-        if (has_wrong_lengths(hdr, meta.has_ports, standard_metadata.packet_length)) {
+        if (has_wrong_lengths(hdr, meta, standard_metadata.packet_length)) {
             drop(DROP_MALFORMED);
             return;
         }
@@ -244,7 +245,9 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             // The parser has also parsed GTP-U of the user, and written these fields for the packet inside.
             meta.ip_bytes = is_ipv4 ? hdr.ipv4.total_len : hdr.ipv6.payload_len + IPV6_BYTES;
             meta.padding = (bit<16>) standard_metadata.packet_length - 14 - meta.ip_bytes;
-            meta.protocol = is_ipv4 ? hdr.ipv4.protocol : hdr.ipv6.next_header;
+            if (hdr.gtpu.isValid()) {
+                meta.protocol = IP_PROTOCOL_UDP;
+            }
             meta.qfi = 0;
             if (hdr.udp.isValid()) {
                 meta.src_port = hdr.udp.src_port;
@@ -332,6 +335,7 @@ control UpfDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv4_options);
         packet.emit(hdr.ipv6);
+        packet.emit(hdr.extensions);
         packet.emit(hdr.icmp);
         packet.emit(hdr.udp);
         packet.emit(hdr.gtpu);
@@ -340,6 +344,7 @@ control UpfDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.inner_ipv4);
         packet.emit(hdr.inner_options);
         packet.emit(hdr.inner_ipv6);
+        packet.emit(hdr.inner_extensions);
     }
 }
 
