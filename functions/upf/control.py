@@ -28,7 +28,7 @@ import control
 import forms
 from checksum import checksum
 
-REASON_BUFFER, REASON_NOTIFY, REASON_GTPU, REASON_ROUTER_SOLICITATION = 1, 2, 3, 4
+REASON_BUFFER, REASON_NOTIFY, REASON_GTPU = 1, 2, 3
 GTPU_PORT = 2152
 ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, EXTENSIONS, END_MARKER = 1, 2, 26, 31, 254
 # Packets that are kept for a session whose UE is idle; the oldest go first.
@@ -282,8 +282,6 @@ class Upf:
                 await self.keep(session, packet["ingress_port"], packet.payload)
             elif reason == REASON_GTPU:
                 self.message(packet.payload, session)
-            elif reason == REASON_ROUTER_SOLICITATION:
-                print(f"session {session}: router solicitation", flush=True)
 
     def message(self, frame, session):
         is_ipv4 = frame[12:14] == b"\x08\x00"

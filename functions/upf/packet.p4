@@ -25,7 +25,6 @@ const bit<9> TO_CONTROLLER = CPU_PORT;
 const bit<8> REASON_BUFFER = 1;
 const bit<8> REASON_NOTIFY = 2;
 const bit<8> REASON_GTPU = 3;
-const bit<8> REASON_ROUTER_SOLICITATION = 4;
 
 // ff02::2 (RFC 4291 §2.7.1).
 const ipv6_address_t ALL_ROUTERS = 0xff020000000000000000000000000002;
@@ -49,7 +48,9 @@ const bit<32> DROP_TOO_LONG = 14;
 const bit<32> DROP_FRAGMENT = 15;
 // A frame to a group of stations (RFC 1812 §5.3.4).
 const bit<32> DROP_GROUP = 16;
-const bit<32> DROPS = 17;
+// A router solicitation that no rule puts into a tunnel.
+const bit<32> DROP_SOLICITATION = 17;
+const bit<32> DROPS = 18;
 const bit<32> DROP_NONE = 0xffffffff;
 
 @controller_header("packet_in")

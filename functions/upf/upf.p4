@@ -69,7 +69,7 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 
     @element_names("malformed", "not IP", "not GTP-U", "message type", "extension header", "no session", "spoofed",
                    "no rule", "rule", "FAR", "gate", "rate", "TTL", "no route", "too long", "fragment of a tunnel",
-                   "group of stations")
+                   "group of stations", "router solicitation")
     counter(DROPS, CounterType.packets_and_bytes) drops;
     // GTP-U messages that came, by type.
     counter(256, CounterType.packets) messages;
@@ -269,7 +269,8 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         forwarding.apply(hdr, meta, reason, controller_reason);
         // The SMF or another UPF answers it, at the end of a tunnel. The data network has no use for it.
         if (is_solicitation && reason == DROP_NONE && !hdr.tunnel_gtpu.isValid()) {
-            controller_reason = REASON_ROUTER_SOLICITATION;
+            reason = DROP_SOLICITATION;
+            controller_reason = 0;
         }
         if (controller_reason != 0) {
             to_controller(controller_reason);

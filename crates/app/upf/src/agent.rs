@@ -61,7 +61,6 @@ pub struct Agent {
     next_tick: Duration,
     next_usage: Duration,
     next_connect: Duration,
-    router_solicitations: u64,
     /// Messages within the present second, and when it ends.
     told: u64,
     next_second: Duration,
@@ -131,7 +130,6 @@ impl Agent {
             next_usage: Duration::ZERO,
             next_connect: Duration::ZERO,
             clock,
-            router_solicitations: 0,
             told: 0,
             next_second: Duration::ZERO,
             strangers: 0,
@@ -209,7 +207,6 @@ impl Agent {
                 }
             }
             Happening::Gtpu(Message::EndMarker | Message::Other) => {}
-            Happening::RouterSolicitation => self.router_solicitations += 1,
         }
     }
 
@@ -334,7 +331,6 @@ impl Agent {
             ("associations_lost", lost),
             ("buffered", self.plane.buffer.len() as u64),
             ("buffer_dropped", self.plane.buffer.dropped),
-            ("router_solicitations", self.router_solicitations),
             ("connected", u64::from(self.plane.is_connected())),
         ];
         named.extend(self.node.counters().named());

@@ -25,7 +25,6 @@ use std::time::Duration;
 /// Why a packet comes to the controller (`functions/upf/packet.p4`).
 const REASON_BUFFER: u32 = 1;
 const REASON_GTPU: u32 = 3;
-const REASON_ROUTER_SOLICITATION: u32 = 4;
 
 /// Messages of a switch that are taken before SMFs are answered: with more to come than can be taken, there is no last.
 const MESSAGES_MAX: usize = 1_024;
@@ -41,8 +40,6 @@ pub(crate) enum Happening {
     Buffered { seid: u64, pdr: u16 },
     /// A message of GTP-U.
     Gtpu(Message),
-    /// A UE asks for routers, which this UPF leaves to the SMF.
-    RouterSolicitation,
 }
 
 /// A switch, whether it is there or not.
@@ -269,7 +266,6 @@ impl Plane {
                 }
                 Some(Happening::Gtpu(message))
             }
-            REASON_ROUTER_SOLICITATION => Some(Happening::RouterSolicitation),
             _ => None,
         }
     }
