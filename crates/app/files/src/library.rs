@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A program and the macros that it is compiled with.
-type Compiled = (String, Vec<String>);
+/// A program, the macros that it is compiled with, and the folders of what it includes.
+type Compiled = (String, Vec<String>, Vec<String>);
 
 /// Files by their paths relative to a folder. A program is compiled once, however many scenarios name it.
 pub struct Folder {
@@ -25,8 +25,10 @@ impl Folder {
         }
     }
 
-    fn compile(&self, path: &str, defines: &[String]) -> Result<Program, String> {
+    fn compile(&self, path: &str, defines: &[String], include: &[String]) -> Result<Program, String> {
+        let include = include.iter().map(|folder| self.folder.join(folder));
         let options = CompileOptions {
+            include: include.map(|folder| folder.to_string_lossy().into_owned()).collect(),
             define: defines.to_vec(),
             ..CompileOptions::default()
         };
@@ -37,12 +39,16 @@ impl Folder {
 
 impl Library for Folder {
     fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
-        let key = (path.to_string(), defines.to_vec());
+        self.program_including(path, defines, &[])
+    }
+
+    fn program_including(&self, path: &str, defines: &[String], include: &[String]) -> Result<Program, String> {
+        let key = (path.to_string(), defines.to_vec(), include.to_vec());
         let known = || self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = known().get(&key) {
             return Ok(program.clone());
         }
-        let program = self.compile(path, defines)?;
+        let program = self.compile(path, defines, include)?;
         known().insert(key, program.clone());
         Ok(program)
     }

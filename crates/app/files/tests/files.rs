@@ -117,3 +117,17 @@ fn a_folder_compiles_a_program_once_for_the_same_macros() {
     assert_eq!(folder.program("portfwd/portfwd.p4", &[]), Ok(first));
     assert!(folder.program("portfwd/missing.p4", &[]).is_err());
 }
+
+#[test]
+fn a_program_includes_from_folders_that_are_named() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("including");
+    make_folder(&path.join("common")).expect("a folder");
+    let source = text(&programs().join("portfwd/portfwd.p4"), "program").expect("it can be read");
+    write(&path.join("common/whole.p4"), source).expect("a file");
+    write(&path.join("main.p4"), "#include <whole.p4>\n").expect("a file");
+    let folder = Folder::new(path);
+    assert!(folder.program("main.p4", &[]).is_err());
+    let common = ["common".to_string()];
+    assert!(folder.program_including("main.p4", &[], &common).is_ok());
+    assert!(folder.program("main.p4", &[]).is_err(), "it is another program");
+}

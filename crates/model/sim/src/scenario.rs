@@ -178,6 +178,9 @@ pub(crate) struct ChipEntry {
     pub(crate) program: Spanned<String>,
     #[serde(default)]
     pub(crate) defines: Vec<String>,
+    /// Folders in which `#include` of the program looks.
+    #[serde(default)]
+    pub(crate) include: Vec<String>,
     /// STF files whose commands fill tables.
     #[serde(default)]
     pub(crate) entries: Vec<Spanned<String>>,

@@ -32,6 +32,17 @@ pub trait Library {
     /// What the compiler says.
     fn program(&self, path: &str, defines: &[String]) -> Result<Program, String>;
 
+    /// Compiles a program whose `#include` looks in folders, too. Their paths are as they stand in the scenario.
+    ///
+    /// # Errors
+    /// What the compiler says, or that there are no folders here.
+    fn program_including(&self, path: &str, defines: &[String], include: &[String]) -> Result<Program, String> {
+        match include {
+            [] => self.program(path, defines),
+            _ => Err("there are no folders for `include` here".to_string()),
+        }
+    }
+
     /// A text file.
     ///
     /// # Errors
@@ -332,7 +343,8 @@ impl ChipSetup {
 impl Reader<'_> {
     fn chip(&mut self, entry: &ChipEntry) -> Option<ChipSetup> {
         let mut spec = self.spec(entry.spec.get_ref(), entry.spec.span())?;
-        let program = match self.library.program(entry.program.get_ref(), &entry.defines) {
+        let (path, library) = (entry.program.get_ref(), self.library);
+        let program = match library.program_including(path, &entry.defines, &entry.include) {
             Ok(program) => program,
             Err(message) => {
                 self.wrong(entry.program.span(), message);

@@ -36,7 +36,10 @@ pub(crate) struct LoadError {
 impl Loaded {
     /// Compiles the program of a device, and loads it once to see whether its entries suit it.
     pub(crate) fn read(entry: &DeviceEntry, path: &Spanned<String>, reader: &mut Reader<'_>) -> Option<Loaded> {
-        let program = match reader.library.program(path.get_ref(), &entry.defines) {
+        let compiled = reader
+            .library
+            .program_including(path.get_ref(), &entry.defines, &entry.include);
+        let program = match compiled {
             Ok(program) => program,
             Err(message) => {
                 reader.wrong(path.span(), message);

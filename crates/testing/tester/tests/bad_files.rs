@@ -44,6 +44,9 @@ fn keys_and_types() {
     );
     wrong("description = \"x\"\n", "", "the key `description` is missing");
     wrong("duration_s = 1", "duration_s = ", "2: ");
+    let program = "program = \"programs/l3fwd/l3fwd.p4\"";
+    let including = format!("{program}\ninclude = [\"programs\"]");
+    wrong(program, &including, "4: there are no folders for `include` here");
 }
 
 #[test]

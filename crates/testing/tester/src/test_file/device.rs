@@ -12,6 +12,9 @@ pub struct DeviceEntry {
     /// Macros for it.
     #[serde(default)]
     pub defines: Vec<String>,
+    /// Folders in which its `#include` looks.
+    #[serde(default)]
+    pub include: Vec<String>,
     /// Files of its table entries.
     #[serde(default)]
     pub entries: Vec<Spanned<String>>,
@@ -70,6 +73,7 @@ impl Default for DeviceEntry {
         DeviceEntry {
             program: None,
             defines: Vec::new(),
+            include: Vec::new(),
             entries: Vec::new(),
             commands: None,
             engine: EngineEntry::default(),
