@@ -1,0 +1,155 @@
+//! Trials with ports that lose and refuse frames.
+
+use super::*;
+use crate::device;
+use crate::frames::Frames;
+use crate::impairment::{Delay, Impairment};
+use crate::results::TrialResults;
+use crate::schedule::{Arrivals, Shape};
+use crate::stream::Rate;
+use forebay_packet::{MemoryPort, Port, delegate_port};
+use std::sync::Arc;
+
+/// What becomes of a frame that is sent.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Sent,
+    Refused,
+    Lost,
+}
+
+/// A port that takes one frame at once, and decides by its number what becomes of it.
+struct Fickle {
+    port: Box<dyn Port>,
+    sent: u64,
+    fate: fn(u64) -> Fate,
+}
+
+impl Port for Fickle {
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        let fate = (self.fate)(self.sent);
+        let count = burst.len();
+        self.sent += count as u64;
+        match fate {
+            Fate::Sent => self.port.send(burst, now_ns),
+            Fate::Refused | Fate::Lost => {
+                burst.clear();
+                Ok(if fate == Fate::Lost { count } else { 0 })
+            }
+        }
+    }
+
+    delegate_port!(
+        port: name, receive, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush
+    );
+}
+
+fn streams() -> [Stream; 1] {
+    [Stream {
+        name: "a".to_string(),
+        from: 1,
+        to: Some(2),
+        frames: Arc::new(Frames::in_turn(vec![vec![0; 60]])),
+        rate: Rate::Frames(1e6),
+        arrivals: Arrivals::Constant,
+        shape: Shape::flat(),
+        messages: None,
+    }]
+}
+
+const PLAN: Plan = Plan {
+    scale: 1.0,
+    warm_up_ns: 10_000,
+    duration_ns: 90_000,
+    drain_ns: 10_000,
+    burst: 1,
+    disturbance_ns: 100_000,
+    sample_ns: 1_000_000,
+    seed: 1,
+    number: 1,
+    step: None,
+};
+
+/// A hundred frames, a microsecond apart, of which the first ten are not measured.
+fn trial(is_checked: bool, fate: fn(u64) -> Fate) -> Trial {
+    let streams = streams();
+    let (ports, pairs) = ([1, 2], [(1, 2)]);
+    let reference = Reference::of_wire(&ports, &pairs, &streams).expect("frames with tags");
+    let mut device = device::wire(&ports, &pairs, 4096).in_simulated_time();
+    let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
+    let port = std::mem::replace(&mut device.ports[0].port, spare);
+    device.ports[0].port = Box::new(Fickle { port, sent: 0, fate });
+    let reference = Some(&reference).filter(|_| is_checked);
+    let mut clock = Clock::Simulated(0);
+    run_trial(&streams, &mut device, reference, PLAN, &mut clock, &mut Silent).expect("a wire")
+}
+
+/// Stops a trial as soon as it is asked.
+struct Stops;
+
+impl Progress for Stops {
+    fn at(&mut self, _share: f64, _sent: u64, _received: u64) -> bool {
+        false
+    }
+}
+
+#[test]
+fn frames_under_way_when_a_trial_is_stopped_are_not_lost() {
+    let mut device = device::wire(&[1, 2], &[(1, 2)], 4096).in_simulated_time();
+    let impairment = Impairment {
+        delay: Delay::Constant(50_000.0),
+        ..Impairment::default()
+    };
+    device.impair(2, impairment, 1);
+    let plan = Plan {
+        duration_ns: 10_000_000,
+        drain_ns: 1_000_000,
+        ..PLAN
+    };
+    let mut clock = Clock::Simulated(0);
+    let trial = run_trial(&streams(), &mut device, None, plan, &mut clock, &mut Stops).expect("a wire");
+    let (_, sent, path) = &trial.streams[0].paths[0];
+    assert!(trial.was_stopped && (1_000..9_000).contains(sent), "{sent}");
+    assert_eq!(path.sequence.unique(), *sent);
+}
+
+#[test]
+fn refused_frames_are_neither_lost_nor_do_they_hide_losses() {
+    for is_checked in [false, true] {
+        let trial = trial(is_checked, |number| match number {
+            2..8 | 50..54 => Fate::Refused,
+            20..23 => Fate::Lost,
+            _ => Fate::Sent,
+        });
+        let found = &trial.streams[0];
+        let (_, expected, path) = &found.paths[0];
+        assert_eq!((found.sent.frames, found.sent.bytes, found.refused), (86, 86 * 60, 4));
+        assert_eq!(
+            found.samples,
+            [(90, 87)],
+            "with those of the warm-up, of which 6 were refused"
+        );
+        assert_eq!((*expected, path.sequence.unique()), (86, 83), "{is_checked}");
+        assert_eq!((path.gaps.missing(), path.gaps.last_until_ns()), (3, Some(23_000)));
+    }
+}
+
+#[test]
+fn counters_of_a_switch_that_was_started_again_begin_anew() {
+    let counts = |counts: &[(&str, u64)]| -> Vec<(String, u64)> {
+        let counts = counts.iter();
+        counts.map(|(label, count)| (label.to_string(), *count)).collect()
+    };
+    let found = since(&counts(&[("a", 5), ("b", 7)]), counts(&[("a", 3), ("b", 7), ("c", 1)]));
+    assert_eq!(found, counts(&[("a", 3), ("c", 1)]));
+}
+
+#[test]
+fn a_sender_whose_frames_are_refused_is_late() {
+    let is_late = |fate: fn(u64) -> Fate| {
+        let mut trial = trial(false, fate);
+        TrialResults::new(&streams(), &[1, 2], &mut trial, None).is_late()
+    };
+    assert!(!is_late(|number| if number < 20 { Fate::Refused } else { Fate::Sent }));
+    assert!(is_late(|number| if number < 30 { Fate::Refused } else { Fate::Sent }));
+}
