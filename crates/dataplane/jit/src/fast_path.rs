@@ -260,8 +260,8 @@ impl<'a> FastPath<'a> {
     }
 
     /// The departures of the first `count` frames of the last burst, if at least one leaves, all that leave do so by
-    /// one port as their [`Frame`](crate::Frame) says, and all others were dropped. `alike`, less than `count`, is the
-    /// length of the run of [equal verdicts](FastPath::alike) at the beginning.
+    /// one port as their [`Frame`](crate::Frame) says, and all others were dropped, in ingress or on their way to it.
+    /// `alike`, less than `count`, is the length of the run of [equal verdicts](FastPath::alike) at the beginning.
     #[inline]
     pub fn departures(&self, count: usize, alike: usize) -> Option<Departures> {
         let verdicts = &self.memory.lanes.verdicts()[..count];
@@ -274,11 +274,11 @@ impl<'a> FastPath<'a> {
             [false, false] => verdicts.iter().copied().find(|verdict| is_plain(*verdict))?,
         };
         let leaving = verdict::which(verdicts, leaves);
-        let dropped = |how: u64| verdict::which(verdicts, how << 32).count_ones() as usize;
+        let dropped = |how: u64| verdict::which(verdicts, how).count_ones() as usize;
         let departures = Departures {
             port: leaves as u32,
-            dropped_in_ingress: dropped(verdict::DROPPED_IN_INGRESS),
-            dropped_in_egress: dropped(verdict::DROPPED_IN_EGRESS),
+            dropped_in_ingress: dropped(verdict::DROPPED_IN_INGRESS << 32),
+            dropped_in_egress: dropped(verdict::DROPPED_IN_EGRESS << 32 | leaves),
             leaving,
         };
         let settled = departures.count() + departures.dropped_in_ingress + departures.dropped_in_egress;
@@ -310,7 +310,7 @@ impl<'a> FastPath<'a> {
             verdict::DROPPED_IN_INGRESS => Verdict::DroppedInIngress {
                 parser_error: verdict as u16,
             },
-            verdict::DROPPED_IN_EGRESS => Verdict::DroppedInEgress,
+            verdict::DROPPED_IN_EGRESS => Verdict::DroppedInEgress { port: number },
             verdict::ASSERT_FAILED => Verdict::AssertFailed,
             verdict::GOES_ON => Verdict::GoesOn(BailOut::of_number(number)),
             verdict::BAILED_OUT => Verdict::BailedOut(BailOut::of_number(verdict::of_bail_out(verdict).0)),

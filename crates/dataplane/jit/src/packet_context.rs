@@ -119,7 +119,7 @@ pub(crate) mod verdict {
     pub(crate) const REWRITTEN: u64 = 1;
     /// Dropped after ingress; the low half is the parser's error.
     pub(crate) const DROPPED_IN_INGRESS: u64 = 2;
-    /// Dropped after egress.
+    /// Dropped after egress; the low half is the port.
     pub(crate) const DROPPED_IN_EGRESS: u64 = 3;
     /// An assertion failed.
     pub(crate) const ASSERT_FAILED: u64 = 4;

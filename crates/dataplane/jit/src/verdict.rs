@@ -31,7 +31,7 @@ pub struct Departures {
     pub port: u32,
     /// The number of frames dropped in ingress.
     pub dropped_in_ingress: usize,
-    /// The number of frames dropped in egress.
+    /// The number of frames dropped in egress, on their way to the same port.
     pub dropped_in_egress: usize,
     /// A bit for each frame that leaves.
     pub(crate) leaving: u64,
@@ -86,7 +86,10 @@ pub enum Verdict {
         parser_error: u16,
     },
     /// The program dropped it in egress.
-    DroppedInEgress,
+    DroppedInEgress {
+        /// The port by which it would have left.
+        port: u32,
+    },
     /// An assertion failed.
     AssertFailed,
     /// It became `count` copies, from number `first` on. See [`Memory::copy`](crate::Memory::copy).

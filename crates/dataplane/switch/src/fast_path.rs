@@ -237,19 +237,15 @@ impl Switch {
         activity: &mut Activity,
     ) {
         let from = arrival.ingress_port;
+        if let Some(reason) = clone.verdict.drop_reason() {
+            self.counters.copies += 1;
+            activity.egress += 1;
+            let attached = self.ports.contains(clone.port);
+            return self.book_drops(if attached { clone.port } else { from }, reason, 1);
+        }
         match clone.verdict {
             PacketVerdict::Transmit(port) => {
                 self.hand_over_clones(port, index..index + 1, done, from, now_ns, activity);
-            }
-            PacketVerdict::Drop(reason) => {
-                self.counters.copies += 1;
-                activity.egress += 1;
-                let port = if self.ports.place(clone.port).is_some() {
-                    clone.port
-                } else {
-                    from
-                };
-                self.book_drops(port, reason, 1);
             }
             PacketVerdict::Returns(how) => {
                 self.counters.copies += 1;
@@ -330,6 +326,11 @@ impl Switch {
             PacketVerdict::Drop(reason) => {
                 self.take_tags(count);
                 self.book_drops(from, reason, count);
+            }
+            PacketVerdict::EgressDrop(port) => {
+                self.take_tags(count);
+                let attached = self.ports.contains(port);
+                self.book_drops(if attached { port } else { from }, DropReason::EgressDrop, count);
             }
             PacketVerdict::Copies { first, count } => {
                 let id = self.take_tag();
@@ -529,7 +530,8 @@ fn port_of_all(clones: &[Cloned], packets: &[VerdictRun]) -> Option<u32> {
         return None;
     };
     let is_apart = |run: &VerdictRun| {
-        matches!(run.verdict, PacketVerdict::Drop(_) | PacketVerdict::Transmit(_)) && run.verdict != verdict
+        let is_settled = matches!(run.verdict, PacketVerdict::Transmit(_)) || run.verdict.drop_reason().is_some();
+        is_settled && run.verdict != verdict
     };
     let is_one = clones.iter().all(|clone| clone.verdict == verdict);
     (is_one && packets.iter().all(is_apart)).then_some(port)

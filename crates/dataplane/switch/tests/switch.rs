@@ -199,6 +199,24 @@ fn every_drop_has_a_name_and_a_port() {
     assert_eq!(bench.switch.counters().in_flight(), 0);
 }
 
+/// On the fast path, too.
+#[test]
+fn a_drop_in_egress_is_listed_at_the_port_of_the_packet() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let mut bench = Bench::with_engine(engine, Config::default());
+        for frame in [[8, 2], [8, 1], [0, 1], [8, 2]] {
+            bench.send(0, &frame);
+        }
+        bench.settle();
+        let ports = bench.switch.ports();
+        for (port, count) in [(1, 1), (2, 2)] {
+            let expected = [("egress_drop".to_string(), count)];
+            assert_eq!(ports[port].drops, expected, "{engine:?}");
+        }
+        assert!(ports[0].drops.is_empty(), "{engine:?}");
+    }
+}
+
 #[test]
 fn a_full_queue_drops_its_tail() {
     let config = Config {

@@ -189,10 +189,11 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter(next);
     }
 
-    /// Ends the packet, or the current copy, with this verdict and number.
+    /// Ends the packet, or the current copy, with this verdict and number; behind ingress, the number is the port.
     fn end_packet(&mut self, (how, number): (u64, u32)) {
         match self.copy_loop {
             Some(copies) => self.end_copy(copies, how),
+            None if how == verdict::DROPPED_IN_EGRESS => self.send_lane(how),
             None => self.end_lane_with(how, number),
         }
     }

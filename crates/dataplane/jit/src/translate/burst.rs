@@ -651,7 +651,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The packet leaves with this verdict.
+    /// The packet ends behind ingress with this verdict and its port.
     pub(super) fn send_lane(&mut self, how: u64) {
         let port = self.egress_port.expect("ingress chose one");
         if how == verdict::REWRITTEN {

@@ -554,7 +554,7 @@ fn left(
             Some(copies.collect())
         }
         Verdict::DroppedInIngress { .. } => dropped("ingress"),
-        Verdict::DroppedInEgress => dropped("egress"),
+        Verdict::DroppedInEgress { .. } => dropped("egress"),
         Verdict::AssertFailed => dropped("assertion"),
         Verdict::GoesOn(_) => unreachable!("the route of these tests has no such packets"),
         Verdict::BailedOut(_) => {

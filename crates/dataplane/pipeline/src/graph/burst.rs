@@ -128,7 +128,7 @@ impl Worker {
         let before = verdicts.len();
         *continued = burst.pass(packets, verdicts, passed_queues);
         for run in &verdicts[before..] {
-            if let PacketVerdict::Drop(reason) = run.verdict {
+            if let Some(reason) = run.verdict.drop_reason() {
                 pipeline.drops().count_many(scratch.shard, reason, run.packets as u64);
             }
         }
@@ -322,10 +322,12 @@ fn verdict(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<P
         GraphStop::StepLimit | GraphStop::AssertFailed if pass.requests().has_digests() => None,
         GraphStop::End(block) => match &graph.block(block).end {
             End::Finish(Finish::Transmit { .. }) => Some(PacketVerdict::Transmit(pass.end_values()[0] as u32)),
-            End::Finish(Finish::Drop(reason)) => Some(PacketVerdict::Drop(super::drop_reason(
-                pass.end_values()[0],
-                reason.otherwise,
-            ))),
+            End::Finish(Finish::Drop(reason)) => {
+                Some(match super::drop_reason(pass.end_values()[0], reason.otherwise) {
+                    DropReason::EgressDrop => PacketVerdict::EgressDrop(pass.argument(Argument::EgressPort) as u32),
+                    reason => PacketVerdict::Drop(reason),
+                })
+            }
             _ => None,
         },
         GraphStop::Op(_) => None,

@@ -125,7 +125,7 @@ impl Clones {
                     packet,
                     verdict,
                 );
-                if let PacketVerdict::Drop(reason) = verdict {
+                if let Some(reason) = verdict.drop_reason() {
                     count_drop(reason);
                 }
                 self.made[done + index].verdict = verdict;

@@ -33,6 +33,8 @@ pub enum PacketVerdict {
     Transmit(u32),
     /// It was dropped. Already counted.
     Drop(DropReason),
+    /// The program dropped it in egress, on its way to this port. Already counted.
+    EgressDrop(u32),
     /// It was replicated, into at least one copy: see [`Worker::next_copies`].
     Copies {
         /// The first copy.
@@ -54,6 +56,17 @@ pub enum PacketVerdict {
     GoesOn,
     /// It is unchanged, and must go through [`Worker::ingress`] and [`Worker::egress`].
     SlowPath,
+}
+
+impl PacketVerdict {
+    /// Why it was dropped, if it was.
+    pub fn drop_reason(self) -> Option<DropReason> {
+        match self {
+            PacketVerdict::Drop(reason) => Some(reason),
+            PacketVerdict::EgressDrop(_) => Some(DropReason::EgressDrop),
+            _ => None,
+        }
+    }
 }
 
 /// Consecutive packets with the same verdict.
@@ -357,7 +370,7 @@ impl Tally {
                 PacketVerdict::GoesOn => tally.going_on += run.packets,
                 _ => tally.fast += run.packets,
             }
-            if let PacketVerdict::Drop(reason) = run.verdict {
+            if let Some(reason) = run.verdict.drop_reason() {
                 count_drops(reason, run.packets as u64);
             }
         }

@@ -130,12 +130,13 @@ impl Pass<'_, '_> {
         for (place, now) in departures.places().enumerate() {
             packets.swap(place, now);
         }
-        for (reason, packets) in [
-            (DropReason::IngressDrop, departures.dropped_in_ingress),
-            (DropReason::EgressDrop, departures.dropped_in_egress),
+        let in_ingress = PacketVerdict::Drop(DropReason::IngressDrop);
+        let in_egress = PacketVerdict::EgressDrop(departures.port);
+        for (verdict, packets) in [
+            (in_ingress, departures.dropped_in_ingress),
+            (in_egress, departures.dropped_in_egress),
         ] {
             if packets > 0 {
-                let verdict = PacketVerdict::Drop(reason);
                 self.verdicts.push(VerdictRun { verdict, packets });
             }
         }
@@ -196,7 +197,7 @@ pub(super) fn finish(
         Verdict::DroppedInIngress { parser_error } => {
             return PacketVerdict::Drop(DropReason::ParserError(parser_error));
         }
-        Verdict::DroppedInEgress => return PacketVerdict::Drop(DropReason::EgressDrop),
+        Verdict::DroppedInEgress { port } => return PacketVerdict::EgressDrop(port),
         Verdict::AssertFailed => return PacketVerdict::Drop(DropReason::AssertFailed),
         Verdict::GoesOn(_) => return PacketVerdict::GoesOn,
         Verdict::Replicated { count: 0, .. } => return PacketVerdict::Drop(DropReason::NoMulticastMember),

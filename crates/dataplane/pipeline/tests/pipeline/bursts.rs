@@ -29,9 +29,7 @@ fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<VerdictRun>, Vec<u8>) {
     let mut packets: Vec<Packet> = (0..).zip(firsts).map(packet).collect();
     let mut verdicts = Vec::new();
     let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut verdicts);
-    let dropped = verdicts
-        .iter()
-        .filter(|run| matches!(run.verdict, PacketVerdict::Drop(_)));
+    let dropped = verdicts.iter().filter(|run| run.verdict.drop_reason().is_some());
     let booked: u64 = switch.pipeline.drops().nonzero().iter().map(|(_, count)| count).sum();
     assert_eq!(booked, dropped.map(|run| run.packets as u64).sum::<u64>());
     let places = packets.iter().map(|packet| packet.data()[1]).collect();
@@ -46,11 +44,11 @@ fn run(verdict: PacketVerdict, packets: usize) -> VerdictRun {
 fn packets_that_leave_among_others_that_are_dropped_are_the_first_ones_then() {
     let (leaving, verdicts, places) = pass(&[0, 1, 0, 3, 1, 1, 0, 3, 1]);
     assert_eq!(leaving, Some(Leaving { port: 1, packets: 4 }));
-    let drops = [(DropReason::IngressDrop, 3), (DropReason::EgressDrop, 2)];
-    assert_eq!(
-        verdicts,
-        drops.map(|(reason, packets)| run(PacketVerdict::Drop(reason), packets))
-    );
+    let runs = [
+        run(PacketVerdict::Drop(DropReason::IngressDrop), 3),
+        run(PacketVerdict::EgressDrop(1), 2),
+    ];
+    assert_eq!(verdicts, runs);
     assert_eq!(places[..4], [1, 4, 5, 8], "in order");
 }
 
@@ -77,10 +75,23 @@ fn packets_for_two_ports_stay_where_they_are() {
 }
 
 #[test]
+fn packets_that_are_dropped_on_their_way_to_another_port_stay_where_they_are() {
+    let (leaving, verdicts, places) = pass(&[2, 3, 2]);
+    let runs = [
+        run(PacketVerdict::Transmit(2), 1),
+        run(PacketVerdict::EgressDrop(1), 1),
+        run(PacketVerdict::Transmit(2), 1),
+    ];
+    assert_eq!((leaving, &verdicts[..], &places[..]), (None, &runs[..], &[0, 1, 2][..]));
+}
+
+#[test]
 fn all_are_dropped() {
     let (leaving, verdicts, _) = pass(&[0, 3, 3]);
-    let drops = [(DropReason::IngressDrop, 1), (DropReason::EgressDrop, 2)];
-    let runs = drops.map(|(reason, packets)| run(PacketVerdict::Drop(reason), packets));
+    let runs = [
+        run(PacketVerdict::Drop(DropReason::IngressDrop), 1),
+        run(PacketVerdict::EgressDrop(1), 2),
+    ];
     assert_eq!((leaving, &verdicts[..]), (None, &runs[..]));
     assert_eq!(pass(&[]).1, []);
 }
