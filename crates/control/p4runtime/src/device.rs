@@ -407,7 +407,7 @@ impl Device {
             now_ns: now.switch_ns,
             writes_again: false,
             is_bound: true,
-            repeats_copies: false,
+            is_bmv2: false,
         };
         let results = forwarding.write(&request.updates, atomicity, writer);
         if is_running {
@@ -445,7 +445,7 @@ impl Device {
             now_ns: now.switch_ns,
             writes_again: false,
             is_bound: true,
-            repeats_copies: true,
+            is_bmv2: true,
         };
         let results = forwarding.write(updates, Atomicity::RollbackOnError, writer);
         self.keep_batch(updates, &results);
@@ -495,7 +495,7 @@ impl Device {
             now_ns: 0,
             writes_again: false,
             is_bound: true,
-            repeats_copies: false,
+            is_bmv2: false,
         };
         Rejection::of_batch(&forwarding.write(updates, Atomicity::RollbackOnError, writer))
     }

@@ -18,6 +18,7 @@ use forebay_ir::TableEntry as TableEntryOfProgram;
 use forebay_pipeline::{ColorCounts, Entry, EntryAction};
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::packet_replication_engine_entry::Type as Replication;
+use forebay_protocol::p4::v1::table_action::Type as ActionType;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_protocol::p4::v1::{
@@ -42,7 +43,7 @@ pub(crate) fn carry_over(old: &Forwarding, new: &mut Forwarding, ports: &Ports, 
         now_ns,
         writes_again: true,
         is_bound: old.config.p4info != new.config.p4info,
-        repeats_copies: true,
+        is_bmv2: true,
     };
     remove_deleted(old, new)?;
     for (name, dictionary) in old.schema.dictionaries() {
@@ -302,8 +303,10 @@ fn is_default_written(old: &Forwarding, entry: &TableEntry) -> bool {
         return false;
     };
     let has_notes = old.ledger.default_entry(table.id).is_some();
-    // With an action profile it can only be reset.
-    let is_writable = !table.default_is_const && table.profile.is_none();
+    // With an action profile it can only be reset, or be a member or a group.
+    let action = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
+    let is_action = matches!(action, Some(ActionType::Action(_)));
+    let is_writable = !table.default_is_const && (table.profile.is_none() || !is_action);
     is_writable && (has_notes || is_default_changed(old, table))
 }
 

@@ -233,7 +233,7 @@ fn write_again(
         now_ns: now.switch_ns,
         writes_again: true,
         is_bound: false,
-        repeats_copies: true,
+        is_bmv2: true,
     };
     let failed = |error: Error| Error {
         code: error.code,

@@ -411,6 +411,20 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The action that a look-up has found. Where it missed, the table's action profile may have another one than the
+    /// table.
+    fn action_of<'v>(&'v self, table_id: TableId, found: &LookupResult<'v>) -> ActionRef<'v> {
+        let default = || {
+            let profile = self.program.tables[table_id.index()].implementation?;
+            let default = self.snapshot.profiles[profile.index()].default_of(table_id.0)?;
+            Some(default.as_ref())
+        };
+        match found.hit {
+            Some(_) => found.action,
+            None => default().unwrap_or(found.action),
+        }
+    }
+
     /// The result of a look-up for a packet, after counting and metering. `hash` selects the member of a group.
     fn resolved<'v>(
         &'v self,
@@ -428,7 +442,7 @@ impl<'a> View<'a> {
         };
         Lookup {
             hit: found.hit.map(|entry| entry.id().0),
-            action: self.call(table_id, found.action, hash),
+            action: self.call(table_id, self.action_of(table_id, &found), hash),
             color,
         }
     }
@@ -489,7 +503,8 @@ impl forebay_jit::TableObjects for View<'_> {
             values.extend(members.key.places().iter().flatten().map(|place| place.get(key)));
             self.selector_hash(members.table, values)
         };
-        let (action, data) = match self.call(members.table, found.action, hash) {
+        let action = self.action_of(members.table, &found);
+        let (action, data) = match self.call(members.table, action, hash) {
             Some((action, data)) => (action as usize, data),
             None => (members.no_action(), &[][..]),
         };

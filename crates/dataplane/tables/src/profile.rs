@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::entry::{ActionCall, ActionRef, GroupId, MemberId};
+use crate::entry::{ActionCall, ActionRef, EntryAction, GroupId, MemberId};
 
 /// Why a profile was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +118,8 @@ pub struct ActionProfile {
     max_group_weight: u64,
     members: BTreeMap<MemberId, Member>,
     groups: BTreeMap<GroupId, Group>,
+    /// By number of the table.
+    defaults: BTreeMap<u32, EntryAction>,
 }
 
 impl ActionProfile {
@@ -129,6 +131,7 @@ impl ActionProfile {
             max_group_weight,
             members: BTreeMap::new(),
             groups: BTreeMap::new(),
+            defaults: BTreeMap::new(),
         }
     }
 
@@ -250,6 +253,26 @@ impl ActionProfile {
             ActionRef::Member(member) => self.member(member),
             ActionRef::Group(group) => self.member(self.select(group, hash)?),
         }
+    }
+
+    /// The member or group for packets that miss in this table; without one they get the table's default action.
+    pub fn default_of(&self, table: u32) -> Option<&EntryAction> {
+        self.defaults.get(&table)
+    }
+
+    /// Changes the member or group for packets that miss in this table. It cannot be deleted meanwhile.
+    pub fn set_default(&mut self, table: u32, action: Option<EntryAction>) -> Result<(), ProfileError> {
+        if let Some(action) = &action {
+            self.acquire(action.as_ref())?;
+        }
+        let former = match action {
+            Some(action) => self.defaults.insert(table, action),
+            None => self.defaults.remove(&table),
+        };
+        if let Some(former) = former {
+            self.release(former.as_ref());
+        }
+        Ok(())
     }
 
     /// Records that a table entry names this member or group.

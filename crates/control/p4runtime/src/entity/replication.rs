@@ -179,7 +179,7 @@ fn instance(number: u32, what: &str) -> Result<u16, Error> {
 /// No port and instance may stand twice in a group of a controller; in those of BMv2's interface, and those that came
 /// with the entries that the switch was started with, they may.
 fn check_unique(change: &Change<'_, '_>, replicas: &[Replica], what: &str) -> Result<(), Error> {
-    if change.writer.repeats_copies {
+    if change.writer.is_bmv2 {
         return Ok(());
     }
     let ports = named(change.schema, change.writer.ports);

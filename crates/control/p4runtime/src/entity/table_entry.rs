@@ -325,6 +325,14 @@ fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, en
             change.ledger.set_default_entry(table.id, notes(entry, None));
             direct::modify(change, table, slot, entry);
         }
+        Some(TableAction {
+            r#type: Some(written @ (ActionType::ActionProfileMemberId(_) | ActionType::ActionProfileGroupId(_))),
+        }) if change.writer.is_bmv2 => {
+            let resolved = resolve(change, table, written)?;
+            change.batch.set_default_entry(&table.name, &resolved.action)?;
+            change.ledger.set_default_entry(table.id, notes(entry, None));
+            direct::modify(change, table, slot, entry);
+        }
         Some(_) => return invalid("its default entry names an action"),
     }
     Ok(())

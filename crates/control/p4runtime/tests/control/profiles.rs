@@ -2,6 +2,7 @@
 
 use super::support::Switch;
 use forebay_p4runtime::Code;
+use forebay_protocol::p4::v1::update::Type;
 
 fn action(port: u8) -> String {
     format!(
@@ -130,6 +131,26 @@ fn entries_of_profiles_name_members() {
         &route("action { action_profile_member_id: 1 }"),
         (Code::NotFound, "no member 1"),
     );
+}
+
+/// As in BMv2.
+#[test]
+fn an_operator_may_make_a_member_or_group_the_default() {
+    let mut switch = Switch::new();
+    switch.insert(&member(1, 2));
+    switch.insert(&group(1, "members { member_id: 1 weight: 1 }"));
+    let default = |action: &str| format!("table_entry {{ table_id: $routing is_default_action: true {action} }}");
+    let by_member = default("action { action_profile_member_id: 1 }");
+    switch.refuse_modify(&by_member, (Code::InvalidArgument, "names an action"));
+    for text in [by_member, default("action { action_profile_group_id: 1 }")] {
+        let update = switch.update(Type::Modify, &text);
+        assert_eq!(switch.device.write_locally(&[update], switch.now), Ok(()));
+        switch.expect(&default(""), &[&text]);
+    }
+    switch.refuse_delete(&group(1, ""), (Code::FailedPrecondition, "group 1 is in use"));
+    switch.modify(&default(""));
+    switch.delete(&group(1, ""));
+    switch.delete(&member(1, 2));
 }
 
 fn one_shot(ports: &[u8]) -> String {

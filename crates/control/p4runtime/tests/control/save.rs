@@ -3,6 +3,7 @@
 use super::support::{Switch, VARIANTS, config_of};
 use forebay_p4runtime::{Device, Now, Output, Settings};
 use forebay_pipeline::{CloneSession, CounterValue, Pipeline, Replica};
+use forebay_protocol::p4::v1::update::Type;
 use std::sync::Arc;
 
 const CONSTRAINTS: &str = include_str!("constraints.p4");
@@ -134,6 +135,24 @@ fn with_everything() -> Keeping {
     CHANGES.iter().for_each(|text| keeping.switch.modify(text));
     keeping.take();
     keeping
+}
+
+/// Which BMv2 has, and controllers cannot write.
+#[test]
+fn a_member_as_default() {
+    let mut keeping = Keeping::new(super::support::PROGRAM);
+    let member = r#"action_profile_member { action_profile_id: $class_profile member_id: 4
+        action { action_id: $set_tos params { param_id: 1 value: "\x05" } } }"#;
+    let default = "table_entry { table_id: $classes is_default_action: true action { action_profile_member_id: 4 } }";
+    keeping.switch.insert(member);
+    let update = keeping.switch.update(Type::Modify, default);
+    let now = keeping.switch.now;
+    assert_eq!(keeping.switch.device.write_locally(&[update], now), Ok(()));
+    keeping.take();
+    keeping.expect_same();
+    keeping.snapshot = keeping.switch.device.snapshot();
+    keeping.batches.clear();
+    keeping.expect_same();
 }
 
 #[test]

@@ -152,6 +152,14 @@ pub(crate) fn action_from_control(
     })
 }
 
+pub(crate) fn action_to_control(program: &Program, action: &forebay_tables::EntryAction) -> EntryAction {
+    match action {
+        forebay_tables::EntryAction::Call(call) => call_to_control(program, call),
+        forebay_tables::EntryAction::Member(member) => EntryAction::Member(member.0),
+        forebay_tables::EntryAction::Group(group) => EntryAction::Group(group.0),
+    }
+}
+
 /// The key of an entry, in canonical form.
 pub(crate) fn key_of(table: &Table, entry: &forebay_tables::Entry) -> Vec<KeyMatch> {
     let keys: Vec<_> = table.keys.iter().map(key_spec).collect();
@@ -166,11 +174,7 @@ pub(crate) fn entry_to_control(program: &Program, table: &Table, entry: &forebay
             .map(|(field, condition)| condition_to_control(condition, field.width))
             .collect(),
         priority: entry.priority().into(),
-        action: match entry.action() {
-            forebay_tables::EntryAction::Call(call) => call_to_control(program, call),
-            forebay_tables::EntryAction::Member(member) => EntryAction::Member(member.0),
-            forebay_tables::EntryAction::Group(group) => EntryAction::Group(group.0),
-        },
+        action: action_to_control(program, entry.action()),
     }
 }
 

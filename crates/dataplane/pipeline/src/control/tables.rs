@@ -9,7 +9,7 @@ use crate::error::{ControlError, ObjectKind};
 use crate::load::Pipeline;
 use forebay_bits::Bits;
 use forebay_ir::{ActionProfileId, EntryMatch, TableId};
-use forebay_tables::{ActionRef, EntryId, KeyMatch, NewEntry, Table};
+use forebay_tables::{ActionRef, EntryId, KeyMatch, NewEntry, Table, TableError};
 use std::sync::Arc;
 
 impl Pipeline {
@@ -73,9 +73,15 @@ impl Pipeline {
         Some(convert::entry_to_control(&self.program, declared, hit))
     }
 
-    /// The current default action.
+    /// The current default action, or the member or group that takes its place.
     pub fn default_action(&self, table: &str) -> Result<EntryAction, ControlError> {
         let id = self.table_id(table)?;
+        if let Some(profile) = self.program.tables[id.index()].implementation {
+            let snapshot = self.snapshot();
+            if let Some(action) = snapshot.profiles[profile.index()].default_of(id.0) {
+                return Ok(convert::action_to_control(&self.program, action));
+            }
+        }
         Ok(convert::call_to_control(
             &self.program,
             self.control().tables[id.index()].default_action(),
@@ -258,14 +264,57 @@ impl Batch<'_> {
         let call = convert::call_by_name(&self.pipeline.program, declared, action, args)?;
         self.table_mut(id)
             .set_default(call)
-            .map_err(|error| convert::table_error(&self.pipeline.program, declared, error))
+            .map_err(|error| convert::table_error(&self.pipeline.program, declared, error))?;
+        self.set_default_of_profile(id, None)
+    }
+
+    /// Gives packets that miss in a table an action, or a member or group of the table's action profile.
+    ///
+    /// # Errors
+    /// When the table has no such action, or its profile no such member or group, or the default action is const.
+    pub fn set_default_entry(&mut self, table: &str, action: &EntryAction) -> Result<(), ControlError> {
+        if let EntryAction::Call { action, args } = action {
+            return self.set_default_action(table, action, args);
+        }
+        let id = self.pipeline.table_id(table)?;
+        let declared = &self.pipeline.program.tables[id.index()];
+        if self.table(id).spec().const_default {
+            let error = TableError::ConstDefault;
+            return Err(convert::table_error(&self.pipeline.program, declared, error));
+        }
+        let action = convert::action_from_control(&self.pipeline.program, declared, action)?;
+        self.set_default_of_profile(id, Some(action))
+    }
+
+    fn set_default_of_profile(
+        &mut self,
+        id: TableId,
+        action: Option<forebay_tables::EntryAction>,
+    ) -> Result<(), ControlError> {
+        let declared = &self.pipeline.program.tables[id.index()];
+        let Some(profile) = declared.implementation else {
+            return match action {
+                None => Ok(()),
+                Some(_) => Err(ControlError::Unsuitable {
+                    name: declared.name.clone(),
+                    expected: "has no action profile: packets that miss get an action",
+                }),
+            };
+        };
+        let has_one = self.snapshot().profiles[profile.index()].default_of(id.0).is_some();
+        if action.is_none() && !has_one {
+            return Ok(());
+        }
+        let name = &self.pipeline.program.action_profiles[profile.index()].name;
+        self.change(|snapshot| Arc::make_mut(&mut snapshot.profiles[profile.index()]).set_default(id.0, action))
+            .map_err(|error| convert::profile_error(name, error))
     }
 
     /// See [`Pipeline::reset_default_action`].
     pub fn reset_default_action(&mut self, table: &str) -> Result<(), ControlError> {
         let id = self.pipeline.table_id(table)?;
         self.table_mut(id).reset_default();
-        Ok(())
+        self.set_default_of_profile(id, None)
     }
 
     /// Removes an entry, its partner, and what they hold.

@@ -489,6 +489,46 @@ fn an_empty_group_runs_the_action_of_empty_groups() {
 }
 
 #[test]
+fn a_member_or_group_may_be_the_default() {
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        let more = "table I.t {\n key h.a: bit<8> exact = h.a\n key h.b: bit<8> selector = h.b\n action I.forward\n \
+             action NoAction\n default NoAction()\n size 8\n implementation I.ap\n}\n\
+             action_profile I.ap size 4 selector identity width 8";
+        let blocks = Blocks {
+            more,
+            ingress: APPLY,
+            ..Blocks::default()
+        };
+        let mut switch = blocks.load_with(Options {
+            engine,
+            ..Options::default()
+        });
+        let pipeline = switch.pipeline.clone();
+        for port in [1, 2] {
+            pipeline
+                .insert_member("ap", port, "forward", &[bits(9, port.into()), bits(8, 0)])
+                .unwrap();
+        }
+        pipeline.insert_group("ap", 10, &[(1, 1), (2, 1)]).unwrap();
+        let set = |action: EntryAction| pipeline.batch(|batch| batch.set_default_entry("t", &action));
+        set(EntryAction::Member(2)).unwrap();
+        assert_eq!(switch.send(&[9, 0])[0].0, 2, "{engine:?}");
+        set(EntryAction::Group(10)).unwrap();
+        let ports: Vec<u32> = (0..4).map(|b| switch.send(&[9, b])[0].0).collect();
+        assert_eq!(ports, [1, 2, 1, 2], "{engine:?}");
+        let message = |result: Result<(), ControlError>| result.unwrap_err().to_string();
+        assert_eq!(message(set(EntryAction::Member(9))), "`I.ap` has no member 9");
+        assert_eq!(message(pipeline.delete_group("ap", 10)), "`I.ap`: group 10 is in use");
+        assert_eq!(pipeline.default_action("t"), Ok(EntryAction::Group(10)));
+        pipeline.delete_member("ap", 2).unwrap_err();
+        pipeline.reset_default_action("t").unwrap();
+        assert_eq!(switch.send(&[9, 0]), [(0, vec![9, 0])], "{engine:?}");
+        pipeline.delete_group("ap", 10).unwrap();
+        pipeline.delete_member("ap", 2).unwrap();
+    }
+}
+
+#[test]
 fn value_sets() {
     let parser = "extract h\nselect (h.a, h.b) {\n (in P.vs component 0, in P.vs component 1) => block1\n default => block2\n}\n\
         block1:\nkept = 16w0x1\nreturn\nblock2:\nreturn";
