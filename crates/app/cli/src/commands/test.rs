@@ -16,7 +16,7 @@ use forebay_pipeline::{FastPath, NoTrace};
 use forebay_stf::Outcome;
 use forebay_trace::{Both, PacketCapture, TracePrinter};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
@@ -58,7 +58,7 @@ pub struct Arguments {
     #[arg(long)]
     trace: bool,
     /// Write the packets of each test, and what became of each, to DIR/TEST.pcapng; where several tests have one name,
-    /// those of their folders stand before it
+    /// those of their folders stand before it, and a number behind it where these are the same, too
     #[arg(long, value_name = "DIR", conflicts_with = "switch")]
     pcapng: Option<PathBuf>,
     /// Print what commands say and what was dropped, also for tests that pass
@@ -98,11 +98,11 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     if let Some(path) = &arguments.junit {
         files::check_writable(path)?;
     }
-    let repeated = repeated(&suites);
+    let names = packets_names(&suites);
     let mut results = Results::new(arguments);
     parallel::in_order(
         &suites,
-        |suite| run_suite(suite, arguments, &repeated),
+        |suite| run_suite(suite, arguments, &names),
         |suite, run| results.add(suite, run),
     )?;
     results.finish()
@@ -138,6 +138,24 @@ fn suites(arguments: &Arguments) -> Result<Vec<Suite>> {
     Ok(grouped.flatten().collect())
 }
 
+/// The names of the tests' files of packets. Where those of folders do not tell them apart, a number does.
+fn packets_names(suites: &[Suite]) -> HashMap<&Path, String> {
+    let repeated = repeated(suites);
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut names = HashMap::new();
+    for test in suites.iter().flat_map(|suite| &suite.tests) {
+        if names.contains_key(test.as_path()) {
+            continue;
+        }
+        let name = packets_name(test, &repeated);
+        let count = seen.entry(name.clone()).or_insert(0);
+        *count += 1;
+        let numbered = if *count > 1 { format!("{name}-{count}") } else { name };
+        names.insert(test.as_path(), numbered);
+    }
+    names
+}
+
 /// Names that several tests have.
 fn repeated(suites: &[Suite]) -> HashSet<OsString> {
     let mut seen = HashSet::new();
@@ -167,16 +185,16 @@ struct SuiteRun {
     ran: Vec<Ran>,
 }
 
-fn run_suite(suite: &Suite, arguments: &Arguments, repeated: &HashSet<OsString>) -> SuiteRun {
+fn run_suite(suite: &Suite, arguments: &Arguments, names: &HashMap<&Path, String>) -> SuiteRun {
     let mut messages = String::new();
     let program = compile(suite, arguments, &mut messages).map_err(|error| format!("{error:#}"));
     let ran = suite.tests.iter().map(|path| match &program {
         Err(error) => Ran::unable(path.clone(), error.clone()),
         Ok(program) => {
             let mut trace = String::new();
-            let name = packets_name(path, repeated);
+            let name = names[path.as_path()].as_str();
             let outcome =
-                read(path, arguments).and_then(|test| run_test(program, (name.as_str(), &test), arguments, &mut trace));
+                read(path, arguments).and_then(|test| run_test(program, (name, &test), arguments, &mut trace));
             let outcome = outcome.map_err(|error| format!("{error:#}"));
             Ran {
                 path: path.clone(),
@@ -350,11 +368,20 @@ mod tests {
             options: Ok(CompileOptions::default()),
             tests: tests.iter().map(PathBuf::from).collect(),
         };
-        let repeated = repeated(&[suite(&["a/n2.stf", "a/n4.stf"]), suite(&["../b/n2.stf"])]);
-        let name = |test: &str| packets_name(Path::new(test), &repeated);
+        let suites = [
+            suite(&["a/n2.stf", "a/n4.stf"]),
+            suite(&["../b/n2.stf", "../a/n2.stf", "a/n2.stf"]),
+        ];
+        let names = packets_names(&suites);
+        let name = |test: &str| names[Path::new(test)].as_str();
         assert_eq!(
-            [name("a/n2.stf"), name("a/n4.stf"), name("../b/n2.stf")],
-            ["a_n2", "n4", "b_n2"]
+            [
+                name("a/n2.stf"),
+                name("a/n4.stf"),
+                name("../b/n2.stf"),
+                name("../a/n2.stf")
+            ],
+            ["a_n2", "n4", "b_n2", "a_n2-2"]
         );
     }
 }
