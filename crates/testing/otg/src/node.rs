@@ -64,8 +64,6 @@ impl<'a> Node<'a> {
             Value::Object(object) => object,
             _ => return Err(self.wrong("an object is expected")),
         };
-        // Clients write lists that they have looked into, although nothing is in them.
-        let is_nothing = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
         let unknown = object
             .iter()
             .find(|(key, value)| !is_nothing(value) && !known.contains(&key.as_str()));
@@ -175,11 +173,24 @@ impl<'a> Node<'a> {
         number.filter(|number: &f64| number.is_finite())
     }
 
-    /// What an object has chosen: its `choice`, or the default.
+    /// What an object has chosen: its `choice`; without one its only member, or the default when it has none.
     pub fn choice(&self, default: &'a str) -> Result<(&'a str, Node<'a>), Wrong> {
         let choice = self.at("choice");
-        let name = if choice.is_there() { choice.text()? } else { default };
-        Ok((name, self.at(name)))
+        let members = self.value.as_object().into_iter().flatten();
+        let members = members.filter(|(key, value)| key.as_str() != "choice" && !is_nothing(value));
+        let members: Vec<&'a str> = members.map(|(key, _)| key.as_str()).collect();
+        let name = match members.as_slice() {
+            _ if choice.is_there() => choice.text()?,
+            [] => default,
+            [only] => *only,
+            several => return Err(choice.wrong(format!("which of these is it: {}?", several.join(", ")))),
+        };
+        match members.first() {
+            Some(other) if !members.contains(&name) => {
+                Err(choice.wrong(format!("{name:?} is chosen, and {other:?} is given")))
+            }
+            _ => Ok((name, self.at(name))),
+        }
     }
 
     /// An error for a choice that is not supported.
@@ -187,6 +198,11 @@ impl<'a> Node<'a> {
         let message = format!("{choice:?} is not supported; supported are {}", supported.join(", "));
         self.at("choice").wrong(message)
     }
+}
+
+/// Whether there is nothing. Clients write lists that they have looked into, although nothing is in them.
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
 #[cfg(test)]
@@ -210,5 +226,29 @@ mod tests {
         );
         let numbers = json!({ "pps": "1000" });
         assert_eq!(Node::root(&numbers).at("pps").whole(1..=5000), Ok(1000));
+    }
+
+    #[test]
+    fn without_a_choice_the_only_member_is_chosen() {
+        let choice = |value: Value| Node::root(&value).choice("pps").map(|(name, _)| name.to_string());
+        for (value, name) in [
+            (json!(null), "pps"),
+            (json!({}), "pps"),
+            (json!({ "gbps": 1 }), "gbps"),
+            (json!({ "gbps": 1, "values": [], "mbps": null }), "gbps"),
+            (json!({ "choice": "gbps" }), "gbps"),
+            (json!({ "choice": "gbps", "gbps": 1, "mbps": 2 }), "gbps"),
+        ] {
+            assert_eq!(choice(value.clone()).as_deref(), Ok(name), "{value}");
+        }
+        let refused = |value| choice(value).expect_err("no clear choice").to_string();
+        assert_eq!(
+            refused(json!({ "gbps": 1, "mbps": 2 })),
+            "choice: which of these is it: gbps, mbps?"
+        );
+        assert_eq!(
+            refused(json!({ "choice": "pps", "gbps": 1 })),
+            "choice: \"pps\" is chosen, and \"gbps\" is given"
+        );
     }
 }
