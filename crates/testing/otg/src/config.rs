@@ -638,8 +638,9 @@ fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
     }
     node.object(&["choice", "pps", "bps", "kbps", "mbps", "gbps", "percentage"])?;
     let (choice, chosen) = node.choice("pps")?;
+    // A unit without a number is 1 Gbps.
     let bits = |unit: f64| -> Result<Rate, Wrong> {
-        let value = if chosen.is_there() { chosen.positive()? } else { 1000.0 };
+        let value = if chosen.is_there() { chosen.positive()? } else { 1e9 / unit };
         match value * unit <= 1e12 {
             true => Ok(Rate::Bits(value * unit)),
             false => Err(chosen.wrong("at most 1000 Gbps are possible")),
@@ -652,7 +653,7 @@ fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
         "mbps" => bits(1e6),
         "gbps" => bits(1e9),
         "percentage" => {
-            let percent = if chosen.is_there() { chosen.positive()? } else { 10.0 };
+            let percent = if chosen.is_there() { chosen.positive()? } else { 100.0 };
             match percent <= 100.0 {
                 true => Ok(Rate::Bits(speed * percent / 100.0)),
                 false => Err(chosen.wrong("at most 100 is possible")),

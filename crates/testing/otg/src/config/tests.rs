@@ -346,6 +346,17 @@ fn rates_and_durations() {
     assert_eq!(config.flows[0].limit, Limit::Frames(15));
 }
 
+/// The API's defaults: 1 Gbps in each unit, and all of the port's speed.
+#[test]
+fn units_without_a_number_are_1_gbps() {
+    for (choice, bits) in [("bps", 1e9), ("kbps", 1e9), ("mbps", 1e9), ("gbps", 1e9), ("percentage", 10e9)] {
+        let mut flow = flow();
+        flow["rate"] = json!({ "choice": choice });
+        let config = with(flow).expect("a configuration");
+        assert_eq!(config.flows[0].stream.rate, Rate::Bits(bits), "{choice}");
+    }
+}
+
 #[test]
 fn delays_are_kept_and_gaps_are_not() {
     let mut flow = flow();
