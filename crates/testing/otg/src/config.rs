@@ -618,17 +618,41 @@ fn weights(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
             Some(other) => Err(chosen.wrong(format!("there is no mix {other:?}; there is imix"))),
         };
     }
-    let mut sizes = Vec::new();
+    let mut pairs = Vec::new();
     for pair in chosen.list()? {
         pair.object(&["size", "weight"])?;
         let bytes = pair.at("size").whole_or(64, 1..=BYTES_MAX)? as usize;
-        let weight = pair.at("weight").whole_or(1, 1..=SIZES_MAX as u64)?;
-        sizes.extend((0..weight).map(|_| bytes));
+        let weight = pair.at("weight");
+        let weight = if weight.is_there() { weight.positive()? } else { 1.0 };
+        pairs.push((bytes, (weight * 1000.0).round().max(1.0) as u64));
     }
-    match sizes.is_empty() {
-        true => Err(chosen.wrong("at least one pair of size and weight is expected")),
-        false => check_sizes(&chosen, sizes),
+    if pairs.is_empty() {
+        return Err(chosen.wrong("at least one pair of size and weight is expected"));
     }
+    // The smallest numbers of frames in the proportions of the weights, of which three places count.
+    let common = pairs
+        .iter()
+        .fold(0, |common, (_, weight)| common_divisor(common, *weight));
+    let total = pairs
+        .iter()
+        .fold(0, |total: u64, (_, weight)| total.saturating_add(weight / common));
+    if total > SIZES_MAX as u64 {
+        return Err(chosen.wrong(format!(
+            "sizes in these proportions need {total} frames; {SIZES_MAX} are possible"
+        )));
+    }
+    let sizes = pairs
+        .iter()
+        .map(|(bytes, weight)| vec![*bytes; (weight / common) as usize]);
+    Ok(sizes.flatten().collect())
+}
+
+/// The greatest number that divides both; the second one when the first is 0.
+fn common_divisor(mut first: u64, mut second: u64) -> u64 {
+    while first != 0 {
+        (first, second) = (second % first, first);
+    }
+    second
 }
 
 fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
@@ -640,7 +664,11 @@ fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
     let (choice, chosen) = node.choice("pps")?;
     // A unit without a number is 1 Gbps.
     let bits = |unit: f64| -> Result<Rate, Wrong> {
-        let value = if chosen.is_there() { chosen.positive()? } else { 1e9 / unit };
+        let value = if chosen.is_there() {
+            chosen.positive()?
+        } else {
+            1e9 / unit
+        };
         match value * unit <= 1e12 {
             true => Ok(Rate::Bits(value * unit)),
             false => Err(chosen.wrong("at most 1000 Gbps are possible")),

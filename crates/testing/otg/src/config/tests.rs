@@ -349,12 +349,45 @@ fn rates_and_durations() {
 /// The API's defaults: 1 Gbps in each unit, and all of the port's speed.
 #[test]
 fn units_without_a_number_are_1_gbps() {
-    for (choice, bits) in [("bps", 1e9), ("kbps", 1e9), ("mbps", 1e9), ("gbps", 1e9), ("percentage", 10e9)] {
+    for (choice, bits) in [
+        ("bps", 1e9),
+        ("kbps", 1e9),
+        ("mbps", 1e9),
+        ("gbps", 1e9),
+        ("percentage", 10e9),
+    ] {
         let mut flow = flow();
         flow["rate"] = json!({ "choice": choice });
         let config = with(flow).expect("a configuration");
         assert_eq!(config.flows[0].stream.rate, Rate::Bits(bits), "{choice}");
     }
+}
+
+/// Weights are numbers, not whole ones: 25.2 : 24.8 : 50 is 63 : 62 : 125.
+#[test]
+fn sizes_are_as_frequent_as_their_weights() {
+    let sizes = |weights: &[Value]| {
+        let pairs: Vec<Value> = (1..)
+            .zip(weights)
+            .map(|(place, weight)| json!({ "size": 100 * place, "weight": weight }))
+            .collect();
+        let mut flow = flow();
+        flow["packet"][1] = json!({ "choice": "ipv4" });
+        flow["packet"][2] = json!({ "choice": "udp" });
+        flow["size"] = json!({ "weight_pairs": { "choice": "custom", "custom": pairs } });
+        let frames = with(flow)?.flows[0].stream.frames.clone();
+        let count = |place: usize| {
+            let bytes = 100 * place - CHECK_SEQUENCE_BYTES;
+            frames.templates().iter().filter(|frame| frame.len() == bytes).count()
+        };
+        Ok::<Vec<usize>, Wrong>((1..=weights.len()).map(count).collect())
+    };
+    assert_eq!(sizes(&[json!(7), json!(4.0), json!(1)]), Ok(vec![7, 4, 1]));
+    assert_eq!(sizes(&[json!(25.2), json!(24.8), json!(50)]), Ok(vec![63, 62, 125]));
+    assert_eq!(sizes(&[json!(5000), json!(1000)]), Ok(vec![5, 1]));
+    let said = sizes(&[json!(1), json!(1e30)]).expect_err("too many").to_string();
+    assert!(said.contains("256 are possible"), "{said}");
+    assert!(sizes(&[json!(0)]).is_err() && sizes(&[]).is_err());
 }
 
 #[test]
