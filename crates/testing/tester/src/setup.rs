@@ -10,6 +10,7 @@ use crate::numbers;
 use crate::on_chip::{ChipRemarks, OnChip};
 use crate::reference::{Reference, reached_ports, state_free};
 use crate::stream::Stream;
+use crate::tag::NUMBER_MAX;
 use crate::test_file::{EngineEntry, TestFile, TrafficEntry};
 use crate::traffic::{described_frames, streams};
 use crate::trial::Plan;
@@ -218,11 +219,13 @@ impl Test {
         }
     }
 
-    /// Whether the ports of the device carry the rates of the file, as far as it is known what they carry.
+    /// Whether the ports of the device carry the rates of the file, as far as it is known what they carry, and whether
+    /// tags have numbers for all frames of a trial.
     ///
     /// # Errors
     /// When they do not.
     pub fn rates_fit(&self) -> Result<(), Problem> {
+        self.numbers_fit()?;
         let Target::Chip(chip) = &self.target else {
             return Ok(());
         };
@@ -231,6 +234,21 @@ impl Test {
             None => Ok(()),
             Some(found) => Err(Problem::new(self.lines.get(found.stream).copied(), found.message)),
         }
+    }
+
+    fn numbers_fit(&self) -> Result<(), Problem> {
+        let plan = self.plan();
+        let end_ns = plan.warm_up_ns + plan.duration_ns;
+        let due = |stream: &Stream| stream.frames_due(1.0, None, 0, end_ns).unwrap_or(0.0);
+        let too_many = |stream: &Stream| due(stream) > NUMBER_MAX as f64;
+        let Some(index) = self.streams.iter().position(too_many) else {
+            return Ok(());
+        };
+        let message = format!(
+            "{:.0} frames are due in a trial; a stream has at most {NUMBER_MAX}: make it shorter, or several streams",
+            due(&self.streams[index])
+        );
+        Err(Problem::new(self.lines.get(index).copied(), message))
     }
 
     /// The program, loaded, and what it is.

@@ -66,6 +66,23 @@ fn numbers() {
     wrong("pps = 1000", "", "7: a stream has exactly one rate: pps, mbps or gbps");
 }
 
+/// Tags have 34 bits for the number of a frame: a day of 198,841 frames a second.
+#[test]
+fn more_frames_than_tags_have_numbers() {
+    let test = |pps: &str| {
+        let text = GOOD
+            .replace("duration_s = 1", "duration_s = 86_400")
+            .replace("pps = 1000", pps);
+        Test::read(&text, &Repository, &Overrides::default()).unwrap_or_else(|problems| panic!("{problems:?}"))
+    };
+    for pps in ["pps = 198_000", "pps = \"max\""] {
+        assert!(test(pps).rates_fit().is_ok(), "{pps}");
+    }
+    let problem = test("pps = 200_000").rates_fit().expect_err("too many");
+    let said = "17280000000 frames are due in a trial; a stream has at most 17179869183";
+    assert!(problem.message.starts_with(said), "{problem}");
+}
+
 #[test]
 fn frames() {
     wrong(
