@@ -333,6 +333,7 @@ fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_string(),
         size if size < 0.01 => format!("{value:.2e}"),
+        size if size < 1.0 => format!("{value:.4}"),
         size if size < 100.0 => format!("{value:.2}"),
         _ => format!("{value:.0}"),
     }
@@ -349,6 +350,13 @@ mod tests {
             let found = student(freedom);
             assert!((found / expected - 1.0).abs() < 0.012, "{freedom}: {found}");
         }
+    }
+
+    /// A loss of 1.4 % is not one of 1 %.
+    #[test]
+    fn numbers_have_three_places_that_count() {
+        let shown = [0.0, 0.004567, 0.0145, 0.456, 4.567, 456.7].map(number);
+        assert_eq!(shown, ["0", "4.57e-3", "0.0145", "0.4560", "4.57", "457"]);
     }
 
     #[test]
