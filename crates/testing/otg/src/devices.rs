@@ -3,6 +3,7 @@
 use crate::engine::{Devices, Opened};
 use forebay_ports::PortSpec;
 use forebay_tester::device::{self, Device};
+use std::cmp::Reverse;
 
 /// A location is an interface: `veth0`, `packet:veth0`, `tap:tap0`.
 pub struct Interfaces;
@@ -28,10 +29,15 @@ impl Devices for Interfaces {
     }
 }
 
-/// The location that an error names, else the first.
+/// The location that an error names, else the first. Of several it is the one that stands first; of `veth1` and `veth10`
+/// at one place the longer.
 fn fault(error: &str, locations: &[String]) -> usize {
-    let named = |location: &String| error.contains(location.rsplit(':').next().unwrap_or(location));
-    locations.iter().position(named).unwrap_or(0)
+    let named = |(index, location): (usize, &String)| {
+        let name = location.rsplit(':').next().unwrap_or(location);
+        Some((error.find(name)?, Reverse(name.len()), index))
+    };
+    let first = locations.iter().enumerate().filter_map(named).min();
+    first.map_or(0, |(_, _, index)| index)
 }
 
 /// A location is the number of a port of a device in memory.
@@ -63,5 +69,23 @@ impl<F: FnMut(&[u32]) -> Result<Device, String> + Send + 'static> Devices for Me
         let ports: Option<Vec<usize>> = ports.collect();
         let ports = ports.ok_or((0, "the device has not all of these ports".to_string()))?;
         Ok(Opened { device, ports })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_those_of_the_interface_that_they_name() {
+        let locations = ["veth1", "packet:veth10", "veth2"].map(str::to_string);
+        for (error, index) in [
+            ("there is no interface `veth10` here; did you mean `veth1`?", 1),
+            ("there is no interface `veth1` here; did you mean `veth10`?", 0),
+            ("veth2: no link", 2),
+            ("no rights", 0),
+        ] {
+            assert_eq!(fault(error, &locations), index, "{error}");
+        }
     }
 }
