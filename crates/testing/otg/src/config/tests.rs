@@ -363,6 +363,17 @@ fn units_without_a_number_are_1_gbps() {
     }
 }
 
+/// The API's default is each length from 64 to 1518 bytes.
+#[test]
+fn sizes_may_be_all_lengths() {
+    let mut flow = flow();
+    flow["size"] = json!({ "choice": "increment", "increment": {} });
+    let config = with(flow).expect("a configuration");
+    let templates = config.flows[0].stream.frames.templates();
+    let lengths = [0, 1, 1454, 1455].map(|index: usize| templates[index].len());
+    assert_eq!((templates.len(), lengths), (2910, [60, 61, 1514, 60]));
+}
+
 /// Weights are numbers, not whole ones: 25.2 : 24.8 : 50 is 63 : 62 : 125.
 #[test]
 fn sizes_are_as_frequent_as_their_weights() {
