@@ -2,6 +2,7 @@
 
 use crate::results::{Results, TrialResults};
 use crate::search::SearchResults;
+use crate::search::rfc2544::SizeResults;
 use forebay_sim::timeline::{Timeline, Track};
 
 /// Picoseconds in a second.
@@ -15,8 +16,12 @@ pub fn timeline(results: &Results) -> String {
         now = add_trial(trial, now, &mut timeline);
     }
     // All goals share the trials of a search.
-    if let Some(search) = results.searches.first() {
-        add_search(search, &mut timeline);
+    let searches = results.searches.first().map(|search| ("loads".to_string(), search));
+    let of_size = |size: &SizeResults| format!("loads, {} bytes", size.frame_bytes);
+    let sizes = results.rfc2544.iter().map(|size| (of_size(size), &size.search));
+    let mut now = 0.0;
+    for (name, search) in searches.into_iter().chain(sizes) {
+        now = add_search(&name, search, now, &mut timeline);
     }
     timeline.json()
 }
@@ -55,18 +60,18 @@ fn add_trial(trial: &TrialResults, from_s: f64, timeline: &mut Timeline) -> f64 
     until_s
 }
 
-fn add_search(search: &SearchResults, timeline: &mut Timeline) {
-    let mut now = 0.0;
+fn add_search(of: &str, search: &SearchResults, mut now: f64, timeline: &mut Timeline) -> f64 {
     for trial in &search.trials {
         let name = format!("{:.0} frames/s", trial.pps);
         let until = now + trial.seconds;
-        let slice = timeline.slice(&track("search", "loads"), &name, ps(now), ps(until));
+        let slice = timeline.slice(&track("search", of), &name, ps(now), ps(until));
         timeline.note(slice, "loss", &format!("{:.6}", trial.loss_ratio));
         if trial.is_disturbed {
             timeline.note(slice, "disturbed", "by the machine");
         }
         now = until;
     }
+    now
 }
 
 fn ps(seconds: f64) -> u64 {
@@ -78,6 +83,48 @@ mod tests {
     use super::*;
     use crate::histogram::Distribution;
     use serde_json::{Value, json};
+
+    /// The searches of RFC 2544 for two sizes, one after the other.
+    #[test]
+    fn loads_of_rfc_2544_have_their_sizes() {
+        let trial = json!({
+            "pps": 1000.0, "seconds": 0.1, "loss_ratio": 0.0, "unsent_ratio": 0.0, "is_disturbed": false, "is_late": false,
+        });
+        let size = |bytes: usize| {
+            let search = json!({
+                "goal": "rfc2544", "loss_ratio": 0.0, "exceed_ratio": 0.0, "width": 0.005, "lower_bound_pps": null,
+                "upper_bound_pps": null, "conditional_throughput_pps": null, "limited_by": "device",
+                "is_complete": true, "trials": [trial, trial],
+            });
+            let back_to_back = json!({
+                "frames": [], "mean_frames": 0.0, "standard_deviation": 0.0, "at_least": false,
+                "implied_buffer_s": 0.0, "corrected_buffer_s": 0.0,
+            });
+            json!({
+                "frame_bytes": bytes, "throughput_pps": null, "limited_by": "device", "latency": [], "loss": [],
+                "back_to_back": back_to_back, "search": search,
+            })
+        };
+        let results = json!({
+            "format": crate::results::FORMAT, "description": "", "device": "", "seed": 0, "self_test": null,
+            "trials": [], "searches": [], "rfc2544": [size(60), size(1514)], "injected": null,
+        });
+        let results: Results = serde_json::from_value(results).expect("results");
+        let text = timeline(&results);
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        let events = document["traceEvents"].as_array().into_iter().flatten();
+        let slices = events.filter(|event| event["ph"] == "X");
+        let mut times: Vec<u64> = slices
+            .filter_map(|event| event["ts"].as_f64())
+            .map(|us| us.round() as u64)
+            .collect();
+        times.sort_unstable();
+        assert_eq!(times, [0, 100_000, 200_000, 300_000]);
+        assert!(
+            text.contains("loads, 60 bytes") && text.contains("loads, 1514 bytes"),
+            "{text}"
+        );
+    }
 
     /// Two trials of 0.2 s, each after a warm-up of 0.1 s: the rates of both, from the beginning of their samples on.
     #[test]
