@@ -40,11 +40,34 @@ pub fn rate(pps: f64) -> String {
     }
 }
 
+/// A rate in bits a second, of which Gbps are given.
+fn bits(gbps: f64) -> String {
+    match gbps {
+        gbps if gbps >= 1.0 => format!("{gbps:.3} Gbps"),
+        gbps if gbps >= 1e-3 => format!("{} Mbps", digits(gbps * 1e3)),
+        gbps => format!("{} kbps", digits(gbps * 1e6)),
+    }
+}
+
 /// Three significant digits or more.
 fn digits(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_rates_have_digits_too() {
+        let shown = [10.3831, 1.0, 0.672, 0.000672, 0.0].map(bits);
+        assert_eq!(
+            shown,
+            ["10.383 Gbps", "1.000 Gbps", "672 Mbps", "672 kbps", "0.00 kbps"]
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The report for terminals.
 
-use super::{rate, time};
+use super::{bits, rate, time};
 use crate::histogram::Distribution;
 use crate::on_chip::ChipRemarks;
 use crate::results::{PathResults, ReorderingResults, Results, SelfTest, StreamResults, TrialResults};
@@ -243,11 +243,11 @@ fn stream_text(stream: &StreamResults, out: &mut String) {
     };
     let _ = writeln!(
         out,
-        "\n{}: sent {} frames, {}{intended}, {:.3} Gbps on the wire; late at most {}, 99 % within {}",
+        "\n{}: sent {} frames, {}{intended}, {} on the wire; late at most {}, 99 % within {}",
         stream.name,
         stream.sent,
         rate(stream.sent_pps),
-        stream.sent_gbps,
+        bits(stream.sent_gbps),
         time(stream.lateness.max_ns),
         time(stream.lateness.p99_ns)
     );
