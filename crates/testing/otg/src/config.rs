@@ -21,8 +21,12 @@ const FRAMES_MAX: usize = 1 << 18;
 /// The longest frame, with check sequence.
 const BYTES_MAX: u64 = 9_218;
 
-/// Lengths that a flow has at random, and frames in which all lengths come in the proportions of their weights, at most.
+/// Lengths that a flow has at random.
 const SIZES_MAX: usize = 256;
+
+/// Frames in which all lengths come in the proportions of their weights at most: enough for weights of two places whose
+/// sum is 100.
+const WEIGHTED_MAX: u64 = 1 << 14;
 
 /// The highest rates that are taken.
 const PPS_MAX: u64 = 1_000_000_000;
@@ -628,18 +632,29 @@ fn weights(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
     let common = pairs
         .iter()
         .fold(0, |common, (_, weight)| common_divisor(common, *weight));
+    pairs.iter_mut().for_each(|(_, weight)| *weight /= common);
     let total = pairs
         .iter()
-        .fold(0, |total: u64, (_, weight)| total.saturating_add(weight / common));
-    if total > SIZES_MAX as u64 {
+        .fold(0, |total: u64, (_, weight)| total.saturating_add(*weight));
+    if total > WEIGHTED_MAX {
         return Err(chosen.wrong(format!(
-            "sizes in these proportions need {total} frames; {SIZES_MAX} are possible"
+            "sizes in these proportions need {total} frames; {WEIGHTED_MAX} are possible"
         )));
     }
-    let sizes = pairs
-        .iter()
-        .map(|(bytes, weight)| vec![*bytes; (weight / common) as usize]);
-    Ok(sizes.flatten().collect())
+    Ok(interleaved(&pairs, total))
+}
+
+/// Sizes as often as they are to come, `total` in all, so that each is spread evenly: the next one is the one that is
+/// farthest behind its share.
+fn interleaved(pairs: &[(usize, u64)], total: u64) -> Vec<usize> {
+    let mut came = vec![0; pairs.len()];
+    let next = |step: u64| {
+        let behind = |index: &usize| (pairs[*index].1 * step) as i64 - (came[*index] * total) as i64;
+        let index = (0..pairs.len()).max_by_key(behind).unwrap_or_default();
+        came[index] += 1;
+        pairs[index].0
+    };
+    (1..=total).map(next).collect()
 }
 
 /// The greatest number that divides both; the second one when the first is 0.

@@ -396,8 +396,11 @@ fn sizes_are_as_frequent_as_their_weights() {
     assert_eq!(sizes(&[json!(7), json!(4.0), json!(1)]), Ok(vec![7, 4, 1]));
     assert_eq!(sizes(&[json!(25.2), json!(24.8), json!(50)]), Ok(vec![63, 62, 125]));
     assert_eq!(sizes(&[json!(5000), json!(1000)]), Ok(vec![5, 1]));
+    let standard = [58.67, 2.0, 23.66, 15.67].map(|weight| json!(weight));
+    assert_eq!(sizes(&standard), Ok(vec![5867, 200, 2366, 1567]));
+    assert_eq!(interleaved(&[(60, 4), (590, 2)], 6), [60, 590, 60, 60, 590, 60]);
     let said = sizes(&[json!(1), json!(1e30)]).expect_err("too many").to_string();
-    assert!(said.contains("256 are possible"), "{said}");
+    assert!(said.contains("16384 are possible"), "{said}");
     assert!(sizes(&[json!(0)]).is_err() && sizes(&[]).is_err());
 }
 
