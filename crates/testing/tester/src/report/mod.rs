@@ -34,8 +34,9 @@ pub fn backlog(Backlog { halfway, at_end, sent }: Backlog) -> String {
 /// A rate in frames a second.
 pub fn rate(pps: f64) -> String {
     match pps {
-        pps if pps >= 1e6 => format!("{} Mpps", digits(pps / 1e6)),
-        pps if pps >= 1e3 => format!("{} kpps", digits(pps / 1e3)),
+        // What is rounded to 1,000 of a unit is 1 of the next one.
+        pps if pps >= 999_500.0 => format!("{} Mpps", digits(pps / 1e6)),
+        pps if pps >= 999.5 => format!("{} kpps", digits(pps / 1e3)),
         pps => format!("{} pps", digits(pps)),
     }
 }
@@ -61,6 +62,12 @@ fn digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_have_the_unit_of_what_they_are_rounded_to() {
+        let shown = [1e6, 999_999.999, 999_499.0, 999.9, 998.0].map(rate);
+        assert_eq!(shown, ["1.00 Mpps", "1.00 Mpps", "999 kpps", "1.00 kpps", "998 pps"]);
+    }
 
     #[test]
     fn slow_rates_have_digits_too() {
