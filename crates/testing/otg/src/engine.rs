@@ -637,10 +637,11 @@ impl<'a> Loop<'a> {
 
 impl Flow<'_> {
     fn is_sending(&self, limit: Limit) -> bool {
-        let goes_on = |sender: &Sender<'_>| match limit {
+        let is_left = |sender: &Sender<'_>| match limit {
             Limit::Frames(frames) => sender.next_number() - self.first < frames,
-            Limit::None | Limit::Seconds(_) => !sender.is_done(),
+            Limit::None | Limit::Seconds(_) => true,
         };
+        let goes_on = |sender: &Sender<'_>| !sender.is_done() && is_left(sender);
         self.halt == Halt::None && self.sender.as_ref().is_some_and(goes_on)
     }
 
