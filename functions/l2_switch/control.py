@@ -85,19 +85,20 @@ def port_entries(settings):
             pvid=port.get("untagged", 0),
             state=state,
         )
+    forwarding = ports_in(settings, "forwarding")
     for vid, ports in members(settings).items():
         for number, is_tagged in ports.items():
             yield entry("members", {"meta.vid": vid, "standard_metadata.ingress_port": number}, "NoAction")
-            action = "tagged" if is_tagged else "untagged"
-            yield entry("egress_members", {"meta.vid": vid, "standard_metadata.egress_port": number}, action)
+            # By other ports nothing leaves, frames to stations that are known there included.
+            if number in forwarding[vid]:
+                action = "tagged" if is_tagged else "untagged"
+                yield entry("egress_members", {"meta.vid": vid, "standard_metadata.egress_port": number}, action)
 
 
-def forwarding_ports(settings):
-    """The flood group of each VLAN: its ports that forward."""
-    states = {port["number"]: port.get("state", "forwarding") for port in settings["port"]}
-    return {
-        vid: sorted(port for port in ports if states[port] == "forwarding") for vid, ports in members(settings).items()
-    }
+def ports_in(settings, *states):
+    """VLAN -> its ports that are in one of these states."""
+    own = {port["number"]: port.get("state", "forwarding") for port in settings["port"]}
+    return {vid: sorted(port for port in ports if own[port] in states) for vid, ports in members(settings).items()}
 
 
 def number(address):
@@ -125,10 +126,10 @@ class Bridge:
 
     async def load(self):
         settings = checked(forms.read(self.path, FORM))
-        groups = forwarding_ports(settings)
+        groups = ports_in(settings, "forwarding")
         static = {(one["vlan"], control.mac(one["address"])): one["port"] for one in settings.get("static", [])}
         async with self.lock:
-            lost = self.lost(groups, static)
+            lost = self.lost(ports_in(settings, "learning", "forwarding"), static)
             entries = [fy.P4MulticastGroupEntry(vid, replicas=ports) for vid, ports in groups.items()]
             addresses = [*self.static_updates(static), *((control.DELETE, one) for one in self.forgotten(lost))]
             written = await self.entries.apply([*entries, *port_entries(settings)], also=addresses)
@@ -152,12 +153,13 @@ class Bridge:
             if one.idle_timeout_ns == 0 and learnt_age != 0:
                 self.static[key] = self.known[key]
 
-    def lost(self, groups, static):
-        """The addresses of ports that do not forward in their VLAN any more, and those that were static."""
+    def lost(self, ports, static):
+        """The addresses of ports that do not learn in their VLAN any more, and those that were static. `ports`: those that
+        do."""
         return [
             key
             for key, port in self.known.items()
-            if key not in static and (port not in groups.get(key[0], []) or key in self.static)
+            if key not in static and (port not in ports.get(key[0], []) or key in self.static)
         ]
 
     def static_updates(self, static):

@@ -2,6 +2,7 @@
 """Which addresses the control program of the bridge learns, without a switch. Needs finsy."""
 
 import asyncio
+import collections
 import contextlib
 import importlib.util
 import io
@@ -76,6 +77,17 @@ class Learning(unittest.TestCase):
     def test_addresses_that_never_age_are_static_only_if_learnt_ones_do(self):
         self.assertEqual(self.static(300), {(10, 5): 1})
         self.assertEqual(self.static(0), {})
+
+    def test_only_forwarding_ports_send(self):
+        control = program()
+        states = enumerate(("forwarding", "learning", "blocked"), 1)
+        settings = {"port": [{"number": number, "untagged": 10, "state": state} for number, state in states]}
+        tables = collections.Counter(one.table_id for one in control.port_entries(settings))
+        self.assertEqual(tables, {"ports": 3, "members": 3, "egress_members": 1})
+        # What a learning port has learnt stays when it begins to forward, and while the file is read again.
+        bridge = control.Bridge(None, None)
+        bridge.known = {(10, 5): 1, (10, 6): 2, (10, 7): 3}
+        self.assertEqual(bridge.lost(control.ports_in(settings, "learning", "forwarding"), {}), [(10, 7)])
 
 
 if __name__ == "__main__":
