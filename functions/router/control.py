@@ -230,12 +230,13 @@ class Tables:
         kind = route.get("type", "unicast")
         if network.is_multicast or network.is_link_local or network.is_loopback:
             return
-        if kind in ("local", "broadcast", "anycast", "unreachable", "prohibit"):
-            self.add_prefix(network, "to_host")
-        elif kind == "blackhole":
+        if kind == "blackhole":
             self.add_prefix(network, "discard")
         elif kind == "unicast":
             self.add_unicast(network, self.kernel.ways(route))
+        else:
+            # The router's own addresses, and routes by which the kernel answers; `throw` ends a look-up in its table.
+            self.add_prefix(network, "to_host")
 
     def add_unicast(self, network, ways):
         usable = [

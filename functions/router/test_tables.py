@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Which routes the control program of the router makes of the kernel's, without a switch. Needs finsy."""
+
+import importlib.util
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+from bed import has_finsy
+
+
+class Routes(unittest.TestCase):
+    def actions(self, *routes):
+        """Prefix -> action, with a gateway 10.2.0.2 at lan2 that is known. `routes` are as `ip -j route` prints them."""
+        kernel = object.__new__(program.Kernel)
+        kernel.interfaces = {"lan2": {"port": 2, "host_port": 102}}
+        kernel.macs, kernel.mtus = {"lan2": "02:00:00:00:02:01"}, {"lan2": 1500}
+        kernel.neighbours = {("lan2", "10.2.0.2"): "02:00:00:00:02:02"}
+        kernel.routes = [{"dst": "10.2.0.0/24", "dev": "lan2"}, *routes]
+        numbers = {"next_hop": program.Numbers(), "group": program.Numbers(), "host": {}}
+        entries = program.Tables(kernel, 64, numbers).entries
+        routes = [one for one in entries if one.table_id == "routes_ipv4"]
+        return {one.match["hdr.ipv4.dst_addr"]: one.action.name for one in routes}
+
+    def test_kinds(self):
+        kinds = {
+            "blackhole": "discard",
+            **dict.fromkeys(("local", "broadcast", "unreachable", "prohibit", "throw"), "to_host"),
+        }
+        routes = [{"dst": f"10.{number}.0.0/16", "type": kind} for number, kind in enumerate(kinds, 10)]
+        found = self.actions(*routes)
+        self.assertEqual([found[route["dst"]] for route in routes], list(kinds.values()))
+
+
+if __name__ == "__main__":
+    if not has_finsy():
+        sys.exit(0)
+    spec = importlib.util.spec_from_file_location("router_control", HERE / "control.py")
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    unittest.main()
