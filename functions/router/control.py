@@ -107,12 +107,16 @@ class Kernel:
     def ways(self, route):
         """The next hops of a route: (interface, address or None for a connected network, weight). None if the switch
         cannot do what it asks for."""
-        if needs_kernel(route):
-            return []
         hops = route.get("nexthops", [route])
+        if needs_kernel(route) or any(self.is_shorter(route, hop) for hop in hops):
+            return []
         return [
             (hop.get("dev"), hop.get("gateway") or hop.get("via", {}).get("host"), hop.get("weight", 1)) for hop in hops
         ]
+
+    def is_shorter(self, route, hop):
+        """Whether a route takes shorter packets than the interface of a hop: next hops have the MTU of that."""
+        return any(one.get("mtu", math.inf) < self.mtus.get(hop.get("dev"), 0) for one in route.get("metrics", []))
 
 
 class Numbers:

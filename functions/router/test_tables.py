@@ -33,6 +33,16 @@ class Routes(unittest.TestCase):
         found = self.actions(*routes)
         self.assertEqual([found[route["dst"]] for route in routes], list(kinds.values()))
 
+    def test_mtus(self):
+        way = {"gateway": "10.2.0.2", "dev": "lan2", "weight": 1}
+        own, interface = [{"mtu": 1000}], [{"lock": True, "mtu": 1500}, {"hoplimit": 9}]
+        found = self.actions(
+            {"dst": "10.7.0.0/16", **way, "metrics": own},
+            {"dst": "10.8.0.0/16", **way, "metrics": interface},
+            {"dst": "10.9.0.0/16", "nexthops": [way, way], "metrics": own},
+        )
+        self.assertEqual([found[f"10.{number}.0.0/16"] for number in (7, 8, 9)], ["to_host", "to_next_hop", "to_host"])
+
 
 if __name__ == "__main__":
     if not has_finsy():
