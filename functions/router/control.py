@@ -369,6 +369,16 @@ class Router:
         for group, slots in groups.items():
             self.numbers["group"].remember(group, tuple(slots[slot] for slot in sorted(slots)))
 
+    async def has_changed(self, monitor):
+        """Waits until the kernel reports a change; false when `monitor` has ended. Meanwhile it is asked again for gateways:
+        the failure to find one is the last that it reports of it."""
+        while True:
+            try:
+                async with asyncio.timeout(ASK_SECONDS if self.asked else None):
+                    return bool(await monitor.stdout.readline())
+            except TimeoutError:
+                self.look_for(set(self.asked))
+
     async def follow(self):
         """Copies again whenever the kernel reports a change."""
         monitor = await asyncio.create_subprocess_exec(
@@ -376,8 +386,7 @@ class Router:
         )
         try:
             await self.copy()
-            while line := await monitor.stdout.readline():
-                del line
+            while await self.has_changed(monitor):
                 await asyncio.sleep(SETTLE_SECONDS)
                 # Changes reported meanwhile are part of the state that is read now.
                 while True:

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Which routes the control program of the router makes of the kernel's, without a switch. Needs finsy."""
+"""Which routes the control program of the router makes of the kernel's, and when it asks for gateways, without a switch.
+Needs finsy."""
 
+import asyncio
 import importlib.util
 import pathlib
 import sys
+import types
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -42,6 +46,26 @@ class Routes(unittest.TestCase):
             {"dst": "10.9.0.0/16", "nexthops": [way, way], "metrics": own},
         )
         self.assertEqual([found[f"10.{number}.0.0/16"] for number in (7, 8, 9)], ["to_host", "to_next_hop", "to_host"])
+
+
+class Gateways(unittest.TestCase):
+    def test_those_that_do_not_answer_are_asked_for_again(self):
+        router = object.__new__(program.Router)
+        router.asked = {("lan2", "10.2.0.3"): 0}
+        asked = []
+        router.look_for = asked.append
+
+        async def readline():
+            """Nothing happens until gateways have been asked for twice."""
+            while len(asked) < 2:
+                await asyncio.sleep(0.01)
+            return b"a change"
+
+        monitor = types.SimpleNamespace(stdout=types.SimpleNamespace(readline=readline))
+        with unittest.mock.patch.object(program, "ASK_SECONDS", 0.05):
+            has_changed = asyncio.run(asyncio.wait_for(router.has_changed(monitor), 10))
+        self.assertTrue(has_changed)
+        self.assertEqual(asked, [{("lan2", "10.2.0.3")}] * 2)
 
 
 if __name__ == "__main__":
