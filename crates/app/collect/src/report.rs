@@ -124,7 +124,8 @@ pub struct Report {
     pub flow: Option<Flow>,
     /// The hops in the order in which the packet met them; the reporter is the last.
     pub hops: SmallVec<[Hop; 4]>,
-    /// Whether the stack is there to its end. Otherwise the first hops are missing.
+    /// Whether the stack has all hops. Otherwise the first ones are missing, if the packet is cut off, or those for
+    /// which there was no room.
     pub is_whole: bool,
 }
 

@@ -19,9 +19,9 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Looks at a report of a sink that has the whole stack.
+    /// Looks at a report of a sink.
     pub fn see(&mut self, report: &Report, events: &mut Vec<Event>) {
-        if report.mode != Mode::Md || !report.is_whole {
+        if report.mode != Mode::Md {
             return;
         }
         let path: Option<Path> = report.hops.iter().map(|hop| hop.node).collect();
@@ -33,8 +33,9 @@ impl Paths {
                 path: path.clone(),
             });
         }
-        // A packet that is dropped on its way, or still is on it, has a part of the path only.
-        let is_part = report.flags.dropped || report.flags.intermediate;
+        // A packet that is dropped on its way, or still is on it, has a part of the path only; so has a stack without
+        // some hops.
+        let is_part = report.flags.dropped || report.flags.intermediate || !report.is_whole;
         if let Some(flow) = report.flow.filter(|_| !is_part) {
             self.follow(flow, path, events);
         }
@@ -133,9 +134,11 @@ mod tests {
             mode: Mode::Xd,
             ..report(1, &[2])
         };
-        for other in [cut, dropped, intermediate, postcard] {
+        for other in [cut.clone(), dropped, intermediate, postcard] {
             assert!(kinds(&mut paths, &other).is_empty());
         }
+        let hops = report(1, &[1, 2, 1, 3]).hops;
+        assert_eq!(kinds(&mut paths, &Report { hops, ..cut }), ["loop"]);
     }
 
     #[test]

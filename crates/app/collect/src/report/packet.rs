@@ -32,6 +32,10 @@ const NEXT_PROTOCOL: u8 = 2;
 /// The version of INT.
 const INT_VERSION: u8 = 2;
 
+/// Flags in the first byte of the header of INT-MD: the hop count or the MTU was exceeded, so that a hop has added
+/// nothing.
+const EXCEEDED: u8 = 0b0110;
+
 /// Words of the INT header, which the length in the shim header has in it.
 const INT_HEADER_WORDS: usize = 3;
 
@@ -78,7 +82,7 @@ pub(super) struct Packet {
     pub(super) flow: Option<Flow>,
     /// From the source on.
     pub(super) hops: SmallVec<[Hop; 4]>,
-    /// Whether the stack is there to its end.
+    /// Whether the stack is there to its end and no hop has left its metadata out.
     pub(super) is_whole: bool,
 }
 
@@ -211,29 +215,30 @@ fn int(network: Network, source_port: u16, mut packet: Bytes<'_>) -> Result<Pack
         SHIM_MX => Mode::Mx,
         _ => return Err(Malformed::IntHeader),
     };
-    let is_whole = match mode {
+    let has_all_hops = mode != Mode::Md || packet.at(0).is_none_or(|flags| flags & EXCEEDED == 0);
+    let is_there = match mode {
         Mode::Md => stack(&mut packet, stack_words, &mut hops)?,
         _ => packet.take(4 * (INT_HEADER_WORDS + stack_words)).is_some(),
     };
     let flow = match kind >> 2 & 3 {
         NEXT_UDP_PORT => Some(network.flow(UDP, (source_port, original))),
-        NEXT_PROTOCOL => behind_int(network, original as u8, is_whole, packet),
+        NEXT_PROTOCOL => behind_int(network, original as u8, is_there, packet),
         _ => None,
     };
     Ok(Packet {
         mode,
         flow,
         hops,
-        is_whole,
+        is_whole: is_there && has_all_hops,
     })
 }
 
 /// The flow of a packet whose own transport header stands behind INT.
-fn behind_int(network: Network, protocol: u8, is_whole: bool, mut packet: Bytes<'_>) -> Option<Flow> {
+fn behind_int(network: Network, protocol: u8, is_there: bool, mut packet: Bytes<'_>) -> Option<Flow> {
     if ![TCP, UDP].contains(&protocol) {
         return Some(network.flow(protocol, (0, 0)));
     }
-    let ports = is_whole.then(|| ports(&mut packet)).flatten();
+    let ports = is_there.then(|| ports(&mut packet)).flatten();
     ports.map(|ports| network.flow(protocol, ports))
 }
 

@@ -109,6 +109,20 @@ fn a_packet_that_is_cut_off_has_no_flow_or_fewer_hops() {
     assert_eq!(reports[0].hops.last().and_then(|hop| hop.node), Some(3));
 }
 
+/// The hop count or the MTU was exceeded: there is no hop in the place of those that added nothing.
+#[test]
+fn hops_that_added_nothing_are_missing() {
+    for (flag, is_whole) in [(0x08, true), (0x04, false), (0x02, false)] {
+        let mut payload = int_md(2, u16::from(TCP), &[2, 1]);
+        payload[4] |= flag;
+        payload.extend([0x12, 0x34, 0, 80]);
+        let (reports, end) = parsed(&datagram(&[individual(0, &[], &udp(INT_PORT, &payload), 0)]));
+        assert_eq!((end, reports[0].hops.len()), (Ok(()), 3));
+        assert_eq!(reports[0].is_whole, is_whole, "{flag:#x}");
+        assert_eq!(reports[0].flow.map(|flow| flow.destination_port), Some(80));
+    }
+}
+
 #[test]
 fn drops_have_a_reason_and_all_ones_are_no_values() {
     let mut own = vec![0, 1, 0xff, 0xff];
