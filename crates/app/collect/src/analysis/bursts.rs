@@ -2,7 +2,7 @@
 //!
 //! A burst begins with the first report in which a queue is at a threshold, by its depth or by the hop's latency, and
 //! ends when a report has less than half of both, or when the queue has had no report for a while. Times are the node's
-//! own where it reports them, otherwise those at which reports came.
+//! own where both reports have them, otherwise those at which reports came.
 
 use super::Event;
 use crate::report::{Flow, Hop, Report};
@@ -61,7 +61,7 @@ type Queue = (u32, Option<u16>, Option<u8>);
 struct Open {
     burst: Burst,
     /// Of its first report, on the clock of the node.
-    began_ns: u64,
+    began_ns: Option<u64>,
     last_received_ns: u64,
 }
 
@@ -102,13 +102,12 @@ impl Bursts {
             return;
         }
         let queue = (node, hop.egress_port, hop.queue);
-        let time_ns = hop.egress_time_ns.unwrap_or(received_ns);
         let has_ended = |open: &Open| is_empty || open.is_silent(received_ns);
         if self.open.get(&queue).is_some_and(has_ended) {
             events.extend(self.open.remove(&queue).map(|open| Event::Burst(open.burst)));
         }
         if let Some(open) = self.open.get_mut(&queue) {
-            open.continues(depth, latency_ns, flow, time_ns, received_ns);
+            open.continues(depth, latency_ns, flow, hop.egress_time_ns, received_ns);
         } else if is_full && self.open.len() < QUEUES_MAX {
             let burst = Burst {
                 node,
@@ -121,12 +120,11 @@ impl Bursts {
                 packets: 1,
                 flow,
             };
-            let began_ns = time_ns;
             self.open.insert(
                 queue,
                 Open {
                     burst,
-                    began_ns,
+                    began_ns: hop.egress_time_ns,
                     last_received_ns: received_ns,
                 },
             );
@@ -150,14 +148,18 @@ impl Open {
         now_ns.saturating_sub(self.last_received_ns) >= SILENCE_NS
     }
 
-    fn continues(&mut self, depth: u32, latency_ns: u32, flow: Option<Flow>, time_ns: u64, received_ns: u64) {
+    fn continues(&mut self, depth: u32, latency_ns: u32, flow: Option<Flow>, time_ns: Option<u64>, received_ns: u64) {
         let burst = &mut self.burst;
+        let lasted_ns = match (self.began_ns, time_ns) {
+            (Some(began_ns), Some(time_ns)) => time_ns.saturating_sub(began_ns),
+            _ => received_ns.saturating_sub(burst.received_ns),
+        };
         if (depth, latency_ns) > (burst.depth_max, burst.latency_max_ns) {
             burst.flow = flow;
         }
         burst.depth_max = burst.depth_max.max(depth);
         burst.latency_max_ns = burst.latency_max_ns.max(latency_ns);
-        burst.duration_ns = burst.duration_ns.max(time_ns.saturating_sub(self.began_ns));
+        burst.duration_ns = burst.duration_ns.max(lasted_ns);
         burst.packets += 1;
         self.last_received_ns = received_ns;
     }
@@ -170,16 +172,21 @@ mod tests {
     use smallvec::smallvec;
 
     fn see(bursts: &mut Bursts, depth: u32, time_ns: u64) -> Vec<Burst> {
-        see_report(bursts, Some(depth), time_ns)
+        see_report(bursts, Some(depth), Some(time_ns), time_ns + 5)
     }
 
-    fn see_report(bursts: &mut Bursts, queue_depth: Option<u32>, time_ns: u64) -> Vec<Burst> {
+    fn see_report(
+        bursts: &mut Bursts,
+        queue_depth: Option<u32>,
+        egress_time_ns: Option<u64>,
+        received_ns: u64,
+    ) -> Vec<Burst> {
         let hop = Hop {
             node: Some(7),
             egress_port: Some(2),
             queue: Some(1),
             queue_depth,
-            egress_time_ns: Some(time_ns),
+            egress_time_ns,
             ..Hop::default()
         };
         let report = Report {
@@ -193,7 +200,7 @@ mod tests {
             is_whole: true,
         };
         let mut events = Vec::new();
-        bursts.see(&report, time_ns + 5, &mut events);
+        bursts.see(&report, received_ns, &mut events);
         found(events)
     }
 
@@ -226,12 +233,28 @@ mod tests {
     fn a_drop_report_does_not_end_a_burst() {
         let mut bursts = Bursts::default();
         assert!(see(&mut bursts, 100, 0).is_empty());
-        assert!(see_report(&mut bursts, None, 10).is_empty(), "the queue is full");
+        let dropped = see_report(&mut bursts, None, Some(10), 15);
+        assert!(dropped.is_empty(), "the queue is full");
         assert!(see(&mut bursts, 100, 20).is_empty());
         let [burst] = see(&mut bursts, 1, 30)[..] else {
             panic!("a burst ends")
         };
         assert_eq!((burst.duration_ns, burst.packets), (20, 2));
+    }
+
+    /// The node's clock is not that of the collector.
+    #[test]
+    fn reports_without_times_of_the_node_have_those_at_which_they_came() {
+        const NOW_NS: u64 = 1_800_000_000_000_000_000;
+        for (first, second) in [(Some(7), None), (None, Some(7))] {
+            let mut bursts = Bursts::default();
+            see_report(&mut bursts, Some(100), first, NOW_NS);
+            see_report(&mut bursts, Some(100), second, NOW_NS + 30);
+            let [burst] = see(&mut bursts, 1, NOW_NS + 40)[..] else {
+                panic!("a burst ends")
+            };
+            assert_eq!((burst.duration_ns, burst.packets), (30, 2), "{first:?}");
+        }
     }
 
     #[test]
