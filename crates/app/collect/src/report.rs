@@ -210,7 +210,15 @@ fn individual(group: Group, mut report: Bytes<'_>, int_port: u16) -> Result<Repo
     own.node = Some(group.reporter.node);
     let packet = packet::parse(inner, report, int_port)?;
     let mut hops = packet.hops;
-    hops.push(own);
+    // A sink that reports nothing of its own may have put it into the stack (INT 2.1 §5.8).
+    let has_none = own
+        == Hop {
+            node: own.node,
+            ..Hop::default()
+        };
+    if !has_none || hops.last().is_none_or(|last| last.node != own.node) {
+        hops.push(own);
+    }
     Ok(Report {
         reporter: group.reporter,
         sequence: group.sequence,

@@ -109,6 +109,21 @@ fn a_packet_that_is_cut_off_has_no_flow_or_fewer_hops() {
     assert_eq!(reports[0].hops.last().and_then(|hop| hop.node), Some(3));
 }
 
+#[test]
+fn a_sink_may_have_its_metadata_in_the_stack() {
+    let nodes = |bits, own: &[u8], stack: &[u32]| {
+        let packet = udp(INT_PORT, &int_md(1, 2222, stack));
+        let (reports, end) = parsed(&datagram(&[individual(bits, own, &packet, 0)]));
+        assert_eq!(end, Ok(()));
+        let nodes = reports[0].hops.iter().map(|hop| hop.node);
+        nodes.collect::<Option<Vec<u32>>>()
+    };
+    assert_eq!(nodes(0, &[], &[3, 2, 1]), Some(vec![1, 2, 3]));
+    assert_eq!(nodes(0, &[], &[2, 1]), Some(vec![1, 2, 3]));
+    // It was met twice.
+    assert_eq!(nodes(0x4000, &[0, 7, 0, 8], &[3, 1]), Some(vec![1, 3, 3]));
+}
+
 /// The hop count or the MTU was exceeded: there is no hop in the place of those that added nothing.
 #[test]
 fn hops_that_added_nothing_are_missing() {
