@@ -268,6 +268,8 @@ control IntIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             if (meta.watch_collector != 0) {
                 meta.report.instructions = meta.instructions;
                 meta.report.ingress_port = (bit<16>) standard_metadata.ingress_port;
+                // It left by none (INT 2.1 §5.8: all ones for values that are not available).
+                meta.report.egress_port = 0xffff;
                 meta.report.ingress_time = (bit<64>) standard_metadata.ingress_global_timestamp * 1000 + meta.time_base;
                 meta.report.inner_bytes = meta.layer2_bytes + meta.ip_bytes;
                 meta.report.queue_id = (bit<8>) standard_metadata.priority;

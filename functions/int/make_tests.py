@@ -530,7 +530,7 @@ def drops():
     def dropped(port, frame, reason, number):
         """Ports, time of arrival (not known here), drop reason."""
         test.packet(port, frame)
-        one = report(frame, bits, number, md_bits=0x4001, drop=reason, ingress=port, egress=0)
+        one = report(frame, bits, number, md_bits=0x4001, drop=reason, ingress=port, egress=0xFFFF)
         parts = one[TelemetryReport].reports[0]
         parts.md_bits = 0x4801
         parts.metadata = parts.metadata[:4] + bytes(8) + parts.metadata[4:]

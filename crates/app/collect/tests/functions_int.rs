@@ -65,4 +65,8 @@ fn every_report_is_understood() {
     );
     let reasons: Vec<Option<u8>> = tests["int_drops.stf"].iter().map(|report| report.drop_reason).collect();
     assert_eq!(reasons[..3], [Some(3), Some(2), Some(3)]);
+    for report in &tests["int_drops.stf"] {
+        let hop = report.hops.last().expect("the reporter");
+        assert!(hop.ingress_port.is_some() && hop.egress_port.is_none(), "{hop:?}");
+    }
 }
