@@ -391,6 +391,13 @@ class LoadBalancer:
             print(f"back end {number} is alive", flush=True)
 
 
+def request_of(check):
+    """The request of a check with a `path`. Its host is as in a URL: addresses of IPv6 have brackets (RFC 3986 §3.2.2)."""
+    address = check["address"]
+    host = f"[{address}]" if version(address) == 6 else address
+    return f"GET {check['path']} HTTP/1.0\r\nHost: {host}:{check['port']}\r\n\r\n".encode()
+
+
 async def answers_check(check, seconds):
     """Whether a back end accepts a connection and, if the check has a `path`, answers a request for it with 200."""
     try:
@@ -399,7 +406,7 @@ async def answers_check(check, seconds):
             try:
                 if "path" not in check:
                     return True
-                writer.write(f"GET {check['path']} HTTP/1.0\r\nHost: {check['address']}\r\n\r\n".encode())
+                writer.write(request_of(check))
                 status = await reader.readline()
                 return status.split()[1:2] == [b"200"]
             finally:
