@@ -35,6 +35,8 @@
         transition select(packet.lookahead<bit<8>>(), meta.left) {
             (_, 0 .. 3): header_ends_early;
             (0x20, _): http_line;
+            // The query is no part of the path (RFC 3986 §3.3).
+            (0x3f, _): http_line;
             default: one_http_path;
         }
     }

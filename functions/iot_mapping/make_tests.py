@@ -419,7 +419,8 @@ def http_requests():
     full = bytes(range(DATA_BYTES))
     target = "/" + "a" * 50
     one.send(http("POST", target, full), (full, path(target.encode())))
-    outcomes(test, mapped=5)
+    one.send(http("POST", "/sensors/7?unit=C&from=/other", b"q"), (b"q", where))
+    outcomes(test, mapped=6)
     test.say("Too long for a message; GET, POST without a body; a retransmission.")
     one.send(http("POST", "/sensors/7", full + b"x"))
     one.send(http("GET", "/sensors/7", b"", length=False))
