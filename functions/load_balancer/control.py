@@ -185,6 +185,11 @@ def return_entry(one, service):
     )
 
 
+def number_of(value):
+    """A field or a parameter that was read, as a number."""
+    return value if isinstance(value, int) else int(ipaddress.ip_address(value))
+
+
 def way_entries(settings):
     """Next hops, routes, and the addresses that are answered for."""
     for hop in settings["next_hop"]:
@@ -220,7 +225,7 @@ def way_entries(settings):
 def pinned_key(one):
     """The connection of a digest or of a match that was read; the latter has the short names of its fields."""
     values = [one[name] for name in ("client", "address", "protocol", "client_port", "service_port")]
-    return tuple(value if isinstance(value, int) else int(ipaddress.ip_address(value)) for value in values)
+    return tuple(map(number_of, values))
 
 
 def with_check(settings):
@@ -269,6 +274,27 @@ class LoadBalancer:
         kept = {name: number for name, number in said.items() if number}
         return numbered(list(said), kept, set(known.values()), SERVICES_MAX)
 
+    def kept_returns(self, settings):
+        """The answers of back ends behind NAT for services that do not name them any more: such a back end keeps its
+        connections, as a drained one does, while the file has both."""
+        nat = [one for one in settings["backend"] if one["mode"] == "nat"]
+        places = {(mapped(one["address"]), one["port"]) for one in nat}
+        named = {
+            (mapped(one["address"]), PROTOCOLS[service["protocol"]], one["port"])
+            for service in settings["service"]
+            for one in nat
+            if one["number"] in service["backends"]
+        }
+        services = {(mapped(one["address"]), PROTOCOLS[one["protocol"]], one["port"]) for one in settings["service"]}
+        for kind, base in ((4, 0xFFFF << 32), (6, 0)):
+            for one in self.entries.present(f"returns_ipv{kind}"):
+                address, protocol, port = (number_of(one.match[key]) for key in ("src_addr", "protocol", "source_port"))
+                source, source_port = (number_of(one.action.args[key]) for key in ("src_addr", "src_port"))
+                place = base + address, protocol, port
+                if (place[0], port) in places and place not in named and (source, protocol, source_port) in services:
+                    match = {f"hdr.ipv{kind}.src_addr": address, "meta.protocol": protocol, "source_port": port}
+                    yield entry(f"returns_ipv{kind}", match, "set_source", src_addr=source, src_port=source_port)
+
     def maglev_entries(self, settings, numbers, dead):
         weights = {one["number"]: one.get("weight", 1) for one in settings["backend"]}
         for service in settings["service"]:
@@ -291,7 +317,12 @@ class LoadBalancer:
         # A back end must be alive before a slot names it. One that no slot names gets nothing, so this needs no undoing.
         await control.write(self.switch, [one for one in registers if one[1].data])
         services = self.service_numbers(settings)
-        parts = (way_entries(settings), backend_entries(settings), self.maglev_entries(settings, services, dead))
+        parts = (
+            way_entries(settings),
+            backend_entries(settings),
+            self.kept_returns(settings),
+            self.maglev_entries(settings, services, dead),
+        )
         entries = [*itertools.chain(*parts), *service_entries(settings, services)]
         written = await self.entries.apply(entries, also=registers)
         # Once: with each reading the switch would copy tables.
