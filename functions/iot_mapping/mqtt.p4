@@ -136,8 +136,15 @@
         transition parse_body;
     }
 
-    // The rest of the MQTT packet.
+    // The rest of the MQTT packet. One that is longer than the header has room for is in a jumbo frame, and not mapped.
     state parse_body {
+        transition select(meta.left) {
+            0 .. BODY_BYTES_MAX: extract_body;
+            default: accept;
+        }
+    }
+
+    state extract_body {
         packet.extract(hdr.body, (bit<32>) meta.left << 3);
         transition accept;
     }

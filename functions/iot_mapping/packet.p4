@@ -88,6 +88,8 @@ header mqtt_first_t {
     bit<8> value;
 }
 
+const bit<16> BODY_BYTES_MAX = 1460;
+
 header body_t {
     varbit<11680> data;
 }
