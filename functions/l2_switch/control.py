@@ -121,6 +121,8 @@ class Bridge:
         # (VLAN, address) -> port. Static ones never move and never age.
         self.known = {}
         self.static = {}
+        # Seconds after which all learnt addresses are forgotten; None if they differ.
+        self.learnt_age = None
         # Held by what writes and then remembers it.
         self.lock = asyncio.Lock()
 
@@ -131,9 +133,13 @@ class Bridge:
         async with self.lock:
             lost = self.lost(ports_in(settings, "learning", "forwarding"), static)
             entries = [fy.P4MulticastGroupEntry(vid, replicas=ports) for vid, ports in groups.items()]
+            age = settings.get("age", 300)
             addresses = [*self.static_updates(static), *((control.DELETE, one) for one in self.forgotten(lost))]
+            if age != self.learnt_age:
+                kept = self.known.keys() - static.keys() - set(lost)
+                addresses += [(control.MODIFY, self.source_entry(*key, self.known[key], age)) for key in sorted(kept)]
             written = await self.entries.apply([*entries, *port_entries(settings)], also=addresses)
-            self.settings, self.groups, self.static = settings, groups, static
+            self.settings, self.groups, self.static, self.learnt_age = settings, groups, static, age
             self.known |= static
             for key in lost:
                 del self.known[key]
@@ -147,11 +153,16 @@ class Bridge:
         await self.entries.take_over(learnt=("source_addresses", "destinations"))
         # With an age of 0 learnt addresses have no time either.
         learnt_age = forms.read(self.path, FORM).get("age", 300)
+        times = set()
         async for one in self.switch.read(fy.P4TableEntry("source_addresses")):
             key = one.match["vid"], number(one.match["src_addr"])
             self.known[key] = one.action.args["port"]
             if one.idle_timeout_ns == 0 and learnt_age != 0:
                 self.static[key] = self.known[key]
+            else:
+                times.add(one.idle_timeout_ns)
+        if times <= {int(learnt_age * 1e9)}:
+            self.learnt_age = learnt_age
 
     def lost(self, ports, static):
         """The addresses of ports that do not learn in their VLAN any more, and those that were static. `ports`: those that
@@ -172,10 +183,12 @@ class Bridge:
         for key in keys:
             yield from self.address_entries(*key, self.known[key], 0)
 
+    def source_entry(self, vid, address, port, idle):
+        match = {"meta.vid": vid, "hdr.ethernet.src_addr": address}
+        return entry("source_addresses", match, "known", port=port, idle=idle)
+
     def address_entries(self, vid, address, port, idle):
-        yield entry(
-            "source_addresses", {"meta.vid": vid, "hdr.ethernet.src_addr": address}, "known", port=port, idle=idle
-        )
+        yield self.source_entry(vid, address, port, idle)
         yield entry("destinations", {"meta.vid": vid, "hdr.ethernet.dst_addr": address}, "forward", port=port)
 
     async def learn_one(self, vid, address, port):

@@ -78,6 +78,23 @@ class Learning(unittest.TestCase):
         self.assertEqual(self.static(300), {(10, 5): 1})
         self.assertEqual(self.static(0), {})
 
+    def test_what_is_known_gets_the_age_of_the_file(self):
+        control = program()
+        bridge = control.Bridge(None, None)
+        given = []
+
+        async def apply(_, *, also):
+            given.append([(one.match["hdr.ethernet.src_addr"], one.idle_timeout_ns) for kind, one in also])
+
+        bridge.entries.apply = apply
+        bridge.known = {(10, 5): 1, (10, 6): 1}
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            bridge.path = pathlib.Path(folder) / "bridge.toml"
+            for age in (300, 300, 0.5):
+                bridge.path.write_text(f"age = {age}\n[[port]]\nnumber = 1\nuntagged = 10\n")
+                asyncio.run(bridge.load())
+        self.assertEqual(given, [[(5, 300 * 10**9), (6, 300 * 10**9)], [], [(5, 5 * 10**8), (6, 5 * 10**8)]])
+
     def test_only_forwarding_ports_send(self):
         control = program()
         states = enumerate(("forwarding", "learning", "blocked"), 1)
