@@ -9,6 +9,10 @@ const MODULUS: u32 = 1 << 22;
 /// A datagram whose number is at most this much below the newest is late; below that, its node has restarted.
 const LATE_MAX: u32 = 4_096;
 
+/// Nodes begin with such numbers, which are late by less.
+const FIRST: u32 = 16;
+const FIRST_LATE_MAX: u32 = 512;
+
 /// Nodes that are followed.
 const REPORTERS_MAX: usize = 65_536;
 
@@ -41,7 +45,12 @@ impl Sequences {
         };
         let ahead = group.sequence.wrapping_sub(*next) % MODULUS;
         let behind = (MODULUS - ahead) % MODULUS;
-        if behind > 0 && behind <= LATE_MAX {
+        let late_max = if group.sequence < FIRST {
+            FIRST_LATE_MAX
+        } else {
+            LATE_MAX
+        };
+        if behind > 0 && behind <= late_max {
             return Gap::Late;
         }
         *next = following;
@@ -101,6 +110,19 @@ mod tests {
         assert_eq!(
             see(&mut sequences, &[1_000_000, 0, 1]),
             [Gap::None, Gap::Restart, Gap::None]
+        );
+    }
+
+    #[test]
+    fn a_node_may_begin_anew_soon() {
+        let mut sequences = Sequences::default();
+        assert_eq!(
+            see(&mut sequences, &[2_000, 2, 0, 3, 6]),
+            [Gap::None, Gap::Restart, Gap::Late, Gap::None, Gap::Missing(2)]
+        );
+        assert_eq!(
+            see(&mut sequences, &[500, 1, 501]),
+            [Gap::Missing(493), Gap::Late, Gap::None]
         );
     }
 
