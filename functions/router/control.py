@@ -68,9 +68,13 @@ def first_values(pairs):
     return dict(reversed(pairs))
 
 
+def run(*words):
+    """Runs a command, and returns its output. What it says of an error is that of the exception."""
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
 def ip(*words):
-    done = subprocess.run(["ip", "-j", *words], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout or "[]", object_pairs_hook=first_values)
+    return json.loads(run("ip", "-j", *words) or "[]", object_pairs_hook=first_values)
 
 
 def needs_kernel(route):
@@ -317,15 +321,15 @@ class Router:
     def configure(self):
         """Sets the addresses of the file, and the kernel's options of a router."""
         for words in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"):
-            subprocess.run(["sysctl", "-qw", words], check=True)
+            run("sysctl", "-qw", words)
         for name, one in self.interfaces.items():
             # An address that is set forgets all neighbours, also when it is the same.
             if "mac" in one and ip("link", "show", name)[0]["address"] != one["mac"].lower():
-                subprocess.run(["ip", "link", "set", name, "address", one["mac"]], check=True)
-            subprocess.run(["ip", "link", "set", name, "up", "mtu", str(one.get("mtu", 1500))], check=True)
+                run("ip", "link", "set", name, "address", one["mac"])
+            run("ip", "link", "set", name, "up", "mtu", str(one.get("mtu", 1500)))
             for address in one.get("addresses", []):
                 nodad = ["nodad"] if ":" in address else []
-                subprocess.run(["ip", "address", "replace", address, "dev", name, *nodad], check=True)
+                run("ip", "address", "replace", address, "dev", name, *nodad)
 
     async def copy(self):
         """Writes the entries that differ: new next hops before the entries that name them; old ones are removed after

@@ -5,6 +5,7 @@ Needs finsy."""
 import asyncio
 import importlib.util
 import pathlib
+import subprocess
 import sys
 import types
 import unittest
@@ -66,6 +67,13 @@ class Gateways(unittest.TestCase):
             has_changed = asyncio.run(asyncio.wait_for(router.has_changed(monitor), 10))
         self.assertTrue(has_changed)
         self.assertEqual(asked, [{("lan2", "10.2.0.3")}] * 2)
+
+
+class Commands(unittest.TestCase):
+    def test_the_exception_has_what_a_command_says(self):
+        with self.assertRaises(subprocess.CalledProcessError) as caught:
+            program.run("sh", "-c", "echo no such interface >&2; exit 1")
+        self.assertEqual(caught.exception.stderr, "no such interface\n")
 
 
 if __name__ == "__main__":
