@@ -33,6 +33,9 @@ __all__ = [
     "metadata",
 ]
 
+# The largest length of a report, which has another meaning, and words that no datagram has.
+REPORT_LENGTH_MAX, LENGTH_MAX = 255, 1 << 14
+
 TYPE_MD, TYPE_DESTINATION, TYPE_MX = 1, 2, 3
 NPT_UDP, NPT_IP = 1, 2
 
@@ -163,12 +166,18 @@ class Report(Packet):
         ShortField("ds_md_bits", 0),
         ShortField("ds_md_status", 0),
         StrLenField("metadata", b"", length_from=lambda report: 4 * report.md_length),
-        StrLenField("data", b"", length_from=lambda report: 4 * (report.report_length - 2 - report.md_length)),
+        StrLenField("data", b"", length_from=lambda report: report.data_bytes()),
     ]
+
+    def data_bytes(self):
+        """The bytes of the packet, of a report whose length is known. The largest length stands for all that do not fit:
+        such a report goes to the end of its datagram."""
+        words = LENGTH_MAX if self.report_length == REPORT_LENGTH_MAX else self.report_length
+        return 4 * (words - 2 - self.md_length)
 
     def post_build(self, packet, payload):
         if self.report_length is None:
-            packet = packet[:1] + bytes([len(packet) // 4 - 1]) + packet[2:]
+            packet = packet[:1] + bytes([min(len(packet) // 4 - 1, REPORT_LENGTH_MAX)]) + packet[2:]
         return packet + payload
 
     def extract_padding(self, data):

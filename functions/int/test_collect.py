@@ -43,6 +43,13 @@ class Collect(unittest.TestCase):
             self.assertEqual(described(datagram((in_type, packet))), [f"{begins}{flow}: ports=65538"])
         self.assertEqual(len(described(datagram((4, V4), (5, V6)))), 2)
 
+    def test_a_report_of_more_than_its_length_can_say(self):
+        said = described(datagram((3, Ether() / V4)))
+        for size in (*range(950, 970, 4), 1400):
+            long = datagram((3, Ether() / V4 / Raw(bytes(size))))
+            self.assertEqual(described(long), said)
+            self.assertEqual(long[9], min(len(long[12:]) // 4, 255))
+
     def test_malformed_datagrams(self):
         whole = datagram((3, Ether() / V4))
         cut = [whole[:length] for length in (0, 1, 7, 8, 9, 11, 15)]
