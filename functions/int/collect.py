@@ -46,9 +46,11 @@ def describe(group, report):
     packet = report.inner
     parts = [f"node {group.node_id} #{group.sequence_number} [{flags}] {flow(packet)}: {values(report.values)}"]
     if int_scapy.IntMD in packet:
-        stack = int_scapy.hops(packet[int_scapy.IntMD])
-        # The latest hop is first in the stack; hop 1 is the source.
-        parts += [f"hop {number}: {values(hop)}" for number, hop in enumerate(reversed(stack), 1)]
+        md = packet[int_scapy.IntMD]
+        stack = int_scapy.hops(md)
+        # The latest hop is first in the stack; hop 1 is the source, which a packet that is cut off does not have.
+        first = max(int_scapy.hop_count(md) - len(stack), 0) + 1
+        parts += [f"hop {number}: {values(hop)}" for number, hop in enumerate(reversed(stack), first)]
     return " | ".join(parts)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "Report",
     "TelemetryReport",
     "bind",
+    "hop_count",
     "hop_words",
     "hops",
     "metadata",
@@ -72,11 +73,16 @@ def metadata(bits, data, names=INSTRUCTIONS):
 
 
 def hops(md):
-    """The metadata of each hop in a stack, the latest first."""
+    """The metadata of each hop in a stack, the latest first; of one that a report has cut off, those that are whole."""
     size = 4 * md.hop_ml
     if size == 0:
         return []
-    return [metadata(md.instructions, md.stack[at : at + size]) for at in range(0, len(md.stack), size)]
+    return [metadata(md.instructions, md.stack[at : at + size]) for at in range(0, len(md.stack) - size + 1, size)]
+
+
+def hop_count(md):
+    """The hops that a stack has by the length in its shim header, those included that a report has cut off."""
+    return md.stack_bytes() // (4 * md.hop_ml) if md.hop_ml else 0
 
 
 class IntShim(Packet):

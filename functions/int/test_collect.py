@@ -4,6 +4,7 @@ scapy."""
 
 import importlib.util
 import pathlib
+import struct
 import sys
 import unittest
 
@@ -49,6 +50,19 @@ class Collect(unittest.TestCase):
             long = datagram((3, Ether() / V4 / Raw(bytes(size))))
             self.assertEqual(described(long), said)
             self.assertEqual(long[9], min(len(long[12:]) // 4, 255))
+
+    def test_hops_that_are_cut_off_are_left_out(self):
+        int_scapy.bind()
+        stack = b"".join(struct.pack("!IHH", node, 1, 2) for node in (3, 2, 1))
+        header = int_scapy.IntShim(original=53) / int_scapy.IntMD(hop_ml=2, instructions=0xC000, stack=stack)
+        packet = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=4000, dport=32766) / header)
+        # Ethernet, IPv4, UDP, shim and INT header have 58 bytes, a hop has 8.
+        for kept, numbers in ((84, [1, 2, 3]), (80, [2, 3]), (72, [3]), (60, [])):
+            hops = [f"hop {number}: node_id={number} ports=65538" for number in numbers]
+            data = packet[:kept] + bytes(max(kept - len(packet), 0))
+            report = int_scapy.Report(md_bits=0x4000, metadata=b"\0\1\0\2", data=data)
+            [line] = described(bytes(int_scapy.TelemetryReport(node_id=7, reports=[report])))
+            self.assertEqual(line.split(" | ")[1:], hops)
 
     def test_malformed_datagrams(self):
         whole = datagram((3, Ether() / V4))
