@@ -86,7 +86,8 @@ def hop_count(md):
 
 
 class IntShim(Packet):
-    """The shim header for TCP and UDP. `original` is a UDP port (NPT 1) or an IP protocol (NPT 2)."""
+    """The shim header for TCP and UDP. `next_protocol` is the original UDP port (NPT 1) or the IP protocol (NPT 2); a field
+    must not be called `original`, which is an attribute of every packet of scapy."""
 
     name = "INT shim"
     fields_desc = [
@@ -94,7 +95,7 @@ class IntShim(Packet):
         BitField("npt", NPT_UDP, 2),
         BitField("reserved", 0, 2),
         ByteField("length", None),
-        ShortField("original", 0),
+        ShortField("next_protocol", 0),
     ]
 
     def post_build(self, packet, payload):
@@ -117,7 +118,7 @@ class _Header(Packet):
     def guess_payload_class(self, payload):
         shim = self.underlayer
         if isinstance(shim, IntShim) and shim.npt == NPT_IP:
-            return {1: ICMP, 6: TCP, 17: UDP, 58: ICMPv6Unknown}.get(shim.original & 0xFF, Raw)
+            return {1: ICMP, 6: TCP, 17: UDP, 58: ICMPv6Unknown}.get(shim.next_protocol & 0xFF, Raw)
         return Raw
 
 

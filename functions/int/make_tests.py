@@ -90,13 +90,13 @@ def with_int(frame, header, kind, sport=0):
     if UDP in frame:
         udp = frame[UDP]
         payload = bytes(udp.payload)
-        shim = IntShim(type=kind, npt=NPT_UDP, original=udp.dport)
+        shim = IntShim(type=kind, npt=NPT_UDP, next_protocol=udp.dport)
         new = UDP(sport=udp.sport, dport=INT_PORT, chksum=udp.chksum)
     else:
         # With the checksum over the addresses, which the payload alone does not have.
         payload = whole[len(whole) - len(bytes(layer.payload)) :]
         protocol = layer.proto if IP in frame else layer.nh
-        shim = IntShim(type=kind, npt=NPT_IP, original=protocol)
+        shim = IntShim(type=kind, npt=NPT_IP, next_protocol=protocol)
         new = UDP(sport=sport, dport=INT_PORT, chksum=0)
         if IP in frame:
             layer.proto = 17

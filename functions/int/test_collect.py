@@ -17,7 +17,7 @@ if not importlib.util.find_spec("scapy"):
 
 import int_scapy
 from collect import described
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -51,10 +51,19 @@ class Collect(unittest.TestCase):
             self.assertEqual(described(long), said)
             self.assertEqual(long[9], min(len(long[12:]) // 4, 255))
 
+    def test_the_transport_header_of_other_packets_stands_behind_int(self):
+        int_scapy.bind()
+        header = int_scapy.IntMD(hop_ml=1, instructions=0x8000, stack=struct.pack("!II", 2, 1))
+        shim = int_scapy.IntShim(npt=int_scapy.NPT_IP, next_protocol=6)
+        packet = IP(src="10.0.0.1", dst="10.0.0.2") / UDP(dport=32766) / shim / header / TCP(sport=4000, dport=80)
+        [line] = described(datagram((4, packet)))
+        said = "10.0.0.1 > 10.0.0.2 TCP 4000 > 80: ports=65538 | hop 1: node_id=1 | hop 2: node_id=2"
+        self.assertEqual(line, f"node 7 #3 [F] {said}")
+
     def test_hops_that_are_cut_off_are_left_out(self):
         int_scapy.bind()
         stack = b"".join(struct.pack("!IHH", node, 1, 2) for node in (3, 2, 1))
-        header = int_scapy.IntShim(original=53) / int_scapy.IntMD(hop_ml=2, instructions=0xC000, stack=stack)
+        header = int_scapy.IntShim(next_protocol=53) / int_scapy.IntMD(hop_ml=2, instructions=0xC000, stack=stack)
         packet = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=4000, dport=32766) / header)
         # Ethernet, IPv4, UDP, shim and INT header have 58 bytes, a hop has 8.
         for kept, numbers in ((84, [1, 2, 3]), (80, [2, 3]), (72, [3]), (60, [])):
