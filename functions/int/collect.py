@@ -28,9 +28,13 @@ def flow(packet):
     if layer is None:
         return packet.summary()
     ports = ""
+    shim = packet[int_scapy.IntShim] if int_scapy.IntShim in packet else None
+    if shim and shim.npt == int_scapy.NPT_UDP:
+        # The packet has one UDP header, whose port the shim has.
+        return f"{layer.src} > {layer.dst} UDP {packet[UDP].sport} > {shim.next_protocol}"
     for kind in (TCP, UDP):
-        # An INT packet has the UDP header of INT before its own.
-        inner = packet[int_scapy.IntShim].payload if int_scapy.IntShim in packet else layer
+        # Another INT packet has the UDP header of INT before its own.
+        inner = shim.payload if shim else layer
         if kind in inner:
             ports = f" {kind.__name__} {inner[kind].sport} > {inner[kind].dport}"
             break

@@ -72,6 +72,7 @@ class Collect(unittest.TestCase):
             report = int_scapy.Report(md_bits=0x4000, metadata=b"\0\1\0\2", data=data)
             [line] = described(bytes(int_scapy.TelemetryReport(node_id=7, reports=[report])))
             self.assertEqual(line.split(" | ")[1:], hops)
+            self.assertIn(" 10.0.0.1 > 10.0.0.2 UDP 4000 > 53: ", line)
 
     def test_malformed_datagrams(self):
         whole = datagram((3, Ether() / V4))
