@@ -58,7 +58,7 @@ pub struct StoreCounts {
     pub files: u64,
     /// Reports in them.
     pub reports: u64,
-    /// Reports for which there was no room while files could not be written.
+    /// Reports for which there was no room while files could not be written, or that could not be written at the end.
     pub lost_reports: u64,
     /// Attempts to write a file that failed.
     pub failures: u64,
@@ -158,7 +158,7 @@ impl Store {
         }
     }
 
-    /// Writes everything, and waits for it.
+    /// Writes everything, and waits for it. What cannot be written then is lost.
     pub fn finish(&mut self, now_ns: u64, sequences: &Sequences) {
         self.wait(now_ns);
         self.begin();
@@ -168,6 +168,8 @@ impl Store {
             self.begin();
             self.wait(now_ns);
         }
+        self.counts.lost_reports += self.waiting();
+        (self.rows, self.failed) = (Rows::default(), None);
     }
 
     /// Makes a batch of what waits.

@@ -178,6 +178,26 @@ fn a_store_that_cannot_be_written_is_told_and_tried_again() {
 }
 
 #[test]
+fn what_cannot_be_written_at_the_end_is_counted_as_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inside = folder.path().join("store");
+    let mut collector = collector(&inside, 1_000);
+    std::fs::remove_dir(&inside).expect("it is empty");
+    for sequence in 0..3 {
+        let sent = Sent {
+            sequence,
+            ..Sent::default()
+        };
+        collector.receive(&datagram(&sent), SECOND);
+    }
+    collector.finish(2 * SECOND);
+    assert!(collector.problem().is_some());
+    let counts = metrics(&collector);
+    assert_eq!(counts["forebay_store_reports_total lost"], 3);
+    assert_eq!(counts["forebay_store_waiting_reports"], 0);
+}
+
+#[test]
 fn the_oldest_files_make_room() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = Settings {
