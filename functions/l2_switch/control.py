@@ -215,7 +215,8 @@ class Bridge:
 
     async def forget(self, vid, address):
         async with self.lock:
-            if (vid, address) not in self.known:
+            # A notification may have been under way when the address became static.
+            if (vid, address) not in self.known or (vid, address) in self.static:
                 return
             with control.refusals_reported(f"{address:012x} in VLAN {vid} stays"):
                 await control.write(self.switch, [(control.DELETE, one) for one in self.forgotten([(vid, address)])])

@@ -78,6 +78,20 @@ class Learning(unittest.TestCase):
         self.assertEqual(self.static(300), {(10, 5): 1})
         self.assertEqual(self.static(0), {})
 
+    def test_static_addresses_are_not_forgotten(self):
+        control = program()
+        control.control.write = written
+        bridge = control.Bridge(None, None)
+        bridge.known, bridge.static = {(10, 5): 1, (10, 6): 1}, {(10, 5): 1}
+
+        async def forget():
+            for address in (5, 6):
+                await bridge.forget(10, address)
+
+        with contextlib.redirect_stdout(io.StringIO()):
+            asyncio.run(forget())
+        self.assertEqual(bridge.known, {(10, 5): 1})
+
     def test_what_is_known_gets_the_age_of_the_file(self):
         control = program()
         bridge = control.Bridge(None, None)
