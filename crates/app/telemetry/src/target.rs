@@ -226,14 +226,19 @@ impl Target {
 }
 
 impl fmt::Display for Target {
-    /// Without user and token.
+    /// Without user and token. Two databases of a server differ in their names alone.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Endpoint { host, port, path, .. } = &self.endpoint;
-        let path = path.split('?').next().unwrap_or_default();
+        let (path, query) = path.split_once('?').unwrap_or((path.as_str(), ""));
         let scheme = if self.endpoint.is_secure { "https" } else { "http" };
         match host.contains(':') {
-            true => write!(formatter, "{scheme}://[{host}]:{port}{path}"),
-            false => write!(formatter, "{scheme}://{host}:{port}{path}"),
+            true => write!(formatter, "{scheme}://[{host}]:{port}{path}")?,
+            false => write!(formatter, "{scheme}://{host}:{port}{path}")?,
+        }
+        let is_name = |parameter: &&str| parameter.starts_with("db=") || parameter.starts_with("bucket=");
+        match query.split('&').find(is_name) {
+            Some(name) => write!(formatter, "?{name}"),
+            None => Ok(()),
         }
     }
 }
@@ -282,7 +287,11 @@ mod tests {
         );
         assert_eq!(
             Target::influx("https://db?db=x", None).map(|target| target.to_string()),
-            Ok("https://db:443/write".to_string())
+            Ok("https://db:443/write?db=x".to_string())
+        );
+        assert_eq!(
+            Target::influx("http://db?u=me&p=secret&org=o&bucket=b", None).map(|target| target.to_string()),
+            Ok("http://db:8086/api/v2/write?bucket=b".to_string())
         );
         assert!(influx("http://db", None).unwrap_err().contains("http://db?db=NAME"));
         for (url, problem) in [
