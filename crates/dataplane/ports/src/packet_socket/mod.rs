@@ -25,7 +25,6 @@
 use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU16, Ordering};
 
 use forebay_packet::{Burst, DropReason, FRAME_BYTES_MAX, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
@@ -34,7 +33,7 @@ use crate::interfaces::{Interface, Watch};
 use crate::offload::join::{Joined, SEGMENTS_MAX};
 use crate::offload::segments::Segments;
 use crate::offload::{self, Offload};
-use crate::system::messages::{self, BATCH, PARTS, Receives};
+use crate::system::messages::{self, BATCH, Group, PARTS, Receives};
 use crate::system::packet_ring::{self, ReceiveRing, Slot};
 use crate::system::{self, OFFLOAD_HEADER};
 
@@ -104,17 +103,17 @@ impl PacketPort {
     /// # Errors
     /// As for [`PacketPort::open`].
     pub fn open_shares(name: &str, count: usize, is_shared: bool) -> Result<Vec<PacketPort>, OpenError> {
-        let group = next_group();
-        (0..count)
-            .map(|_| PacketPort::open_member(name, Some(group), is_shared))
-            .collect()
+        let first = PacketPort::open_member(name, Some(Group::New), is_shared)?;
+        let number = messages::group_number(first.receiver.as_fd()).map_err(|cause| socket_error(name, cause))?;
+        let mut ports = vec![first];
+        for _ in 1..count {
+            ports.push(PacketPort::open_member(name, Some(Group::Number(number)), is_shared)?);
+        }
+        Ok(ports)
     }
 
-    fn open_member(name: &str, group: Option<u16>, is_shared: bool) -> Result<PacketPort, OpenError> {
-        let system_error = |cause| {
-            let action = format!("open a packet socket on `{name}`");
-            OpenError::from_system(action, "CAP_NET_RAW", cause)
-        };
+    fn open_member(name: &str, group: Option<Group>, is_shared: bool) -> Result<PacketPort, OpenError> {
+        let system_error = |cause| socket_error(name, cause);
         let interface = Interface::find(name)?;
         let (receiver, ring) = open_receiver(interface.index, group, is_shared).map_err(system_error)?;
         // The kernel gives a socket what others send, and not what it sends itself, or another one of its group.
@@ -299,6 +298,12 @@ impl PacketPort {
     }
 }
 
+/// The error of a socket that cannot be opened.
+fn socket_error(interface: &str, cause: io::Error) -> OpenError {
+    let action = format!("open a packet socket on `{interface}`");
+    OpenError::from_system(action, "CAP_NET_RAW", cause)
+}
+
 /// The whole frame of a slot: from the slot, or from the socket's queue into `large`.
 fn whole_frame<'a>(slot: &Slot<'a>, receiver: &OwnedFd, large: &'a mut [u8]) -> Result<&'a [u8], DropReason> {
     let frame = if slot.is_queued {
@@ -344,7 +349,7 @@ fn put_tag_back(packet: &mut Packet, slot: &Slot<'_>) {
 
 /// Sets the options, and binds last: an unbound socket of protocol 0 receives nothing, so no frame of another interface
 /// slips in.
-fn open_receiver(interface_index: i32, group: Option<u16>, is_shared: bool) -> io::Result<(OwnedFd, ReceiveRing)> {
+fn open_receiver(interface_index: i32, group: Option<Group>, is_shared: bool) -> io::Result<(OwnedFd, ReceiveRing)> {
     let receiver = system::socket(libc::AF_PACKET, libc::SOCK_RAW)?;
     let socket = receiver.as_fd();
     messages::set_packet_option(socket, libc::PACKET_VNET_HDR, 1)?;
@@ -359,20 +364,10 @@ fn open_receiver(interface_index: i32, group: Option<u16>, is_shared: bool) -> i
     messages::refuse_everything(socket)?;
     messages::bind_to_interface(socket, interface_index, Receives::Everything)?;
     if let Some(group) = group {
-        let kind = (libc::PACKET_FANOUT_HASH as i32) << 16;
-        messages::set_packet_option(socket, libc::PACKET_FANOUT, i32::from(group) | kind)?;
+        messages::join_group(socket, group)?;
     }
     messages::accept_everything(socket)?;
     Ok((receiver, ring))
-}
-
-/// A number for a group of sockets that no other program on this machine is likely to use: from the id of this process,
-/// counted up.
-fn next_group() -> u16 {
-    static COUNT: AtomicU16 = AtomicU16::new(0);
-    (std::process::id() as u16)
-        .wrapping_mul(31)
-        .wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A socket that only sends, past the queueing discipline: a switch has its own queues.

@@ -70,6 +70,39 @@ pub(crate) fn bind_to_interface(socket: BorrowedFd<'_>, interface_index: c_int, 
     Ok(())
 }
 
+/// A group of packet sockets, among which the kernel divides what comes in by flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// A new one. The kernel gives it a number that no other program in this network namespace has.
+    New,
+    /// The one with this number.
+    Number(u16),
+}
+
+/// Puts a bound packet socket into a group.
+pub(crate) fn join_group(socket: BorrowedFd<'_>, group: Group) -> io::Result<()> {
+    let (number, flags) = match group {
+        Group::New => (0, libc::PACKET_FANOUT_FLAG_UNIQUEID as c_int),
+        Group::Number(number) => (c_int::from(number), 0),
+    };
+    let kind = libc::PACKET_FANOUT_HASH as c_int | flags;
+    set_packet_option(socket, libc::PACKET_FANOUT, number | kind << 16)
+}
+
+/// The number of a packet socket's group.
+pub(crate) fn group_number(socket: BorrowedFd<'_>) -> io::Result<u16> {
+    let mut group: u32 = 0;
+    let mut length = size_of::<u32>() as socklen_t;
+    let pointer = ptr::from_mut(&mut group).cast::<c_void>();
+    // SAFETY: the kernel writes at most `length` bytes to `group`.
+    check(unsafe {
+        let option = libc::PACKET_FANOUT;
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, pointer, &mut length)
+    })?;
+    // Above stands what sort of group it is.
+    Ok(group as u16)
+}
+
 /// Makes a socket refuse every frame, before it is put in the ring.
 pub(crate) fn refuse_everything(socket: BorrowedFd<'_>) -> io::Result<()> {
     // A program of the older virtual machine (`man 7 socket`) that returns 0: take no byte of the frame.

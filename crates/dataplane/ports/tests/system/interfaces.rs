@@ -6,7 +6,7 @@ use crate::beside::send_with_tag;
 use crate::network::{Kind, Network, PATIENCE, frame, receive_until, send, transfer};
 use forebay_packet::checksum::{Sum, internet_checksum};
 use forebay_packet::{Burst, DropReason, Port, PortError, PortState, Readiness};
-use forebay_ports::{OpenError, Poller};
+use forebay_ports::{OpenError, PacketPort, Poller};
 
 #[test]
 fn datagrams_of_ordinary_sockets_cross_a_switch() {
@@ -374,4 +374,55 @@ fn a_shared_interface_that_is_slow_has_little_room() {
     assert_eq!(received, sent, "none is lost");
     assert!(near.room() >= 32, "the interface has taken all of them");
     assert_eq!(near.room(), usize::MAX);
+}
+
+/// A packet socket that is alone in the group with this number.
+fn socket_in_group(interface: &std::ffi::CStr, number: u16) -> std::os::fd::OwnedFd {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    let protocol = (libc::ETH_P_ALL as u16).to_be();
+    // SAFETY: no pointers; the descriptor returned is new, and has no other owner.
+    let socket = unsafe { OwnedFd::from_raw_fd(libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)) };
+    // SAFETY: plain old data, for which all zeroes is a valid value.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = protocol;
+    // SAFETY: the name is closed by a zero.
+    address.sll_ifindex = unsafe { libc::if_nametoindex(interface.as_ptr()) } as i32;
+    let group = i32::from(number);
+    // SAFETY: pointers and lengths describe `address` and `group`, which the kernel only reads.
+    let results = unsafe {
+        [
+            libc::bind(
+                socket.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of_val(&address) as libc::socklen_t,
+            ),
+            libc::setsockopt(
+                socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_FANOUT,
+                (&raw const group).cast(),
+                size_of_val(&group) as libc::socklen_t,
+            ),
+        ]
+    };
+    assert_eq!(results, [0, 0], "{}", std::io::Error::last_os_error());
+    socket
+}
+
+/// Switches in containers with the network of the host have the same process id, 1, so that it tells no groups apart.
+#[test]
+fn shares_have_a_group_that_no_other_program_uses() {
+    let Some(network) = Network::new() else {
+        return;
+    };
+    let opened = network.switch.enter(|| {
+        let first = (std::process::id() as u16).wrapping_mul(31);
+        let others = (0..64).map(|count| socket_in_group(c"s1", first.wrapping_add(count)));
+        let others: Vec<_> = others.collect();
+        let opened = PacketPort::open_shares("s0", 2, false).map(|ports| ports.len());
+        drop(others);
+        opened
+    });
+    assert_eq!(opened.expect("a group of its own"), 2);
 }
