@@ -250,7 +250,8 @@ impl ControlOptions {
         let replaced = notifications
             .clone()
             .map(|notifications| Box::new(move || notifications.reset()) as Replaced);
-        let sandbox = self.sandbox.clone();
+        let (sandbox, save) = (self.sandbox.clone(), self.save.clone());
+        let give_up = move || save.give_to(sandbox.user()).and_then(|()| sandbox.enter());
         let options = ServeOptions {
             server: Options {
                 address: self.address(),
@@ -263,7 +264,7 @@ impl ControlOptions {
             clock,
             start_ns,
             gates,
-            confine: Box::new(move || sandbox.enter().map_err(|error| format!("{error:#}"))),
+            confine: Box::new(move || give_up().map_err(|error| format!("{error:#}"))),
             learned,
             replaced,
         };

@@ -47,6 +47,17 @@ impl SaveOptions {
         Ok(start)
     }
 
+    /// Gives the user that the switch becomes, if any, what has been saved since [`SaveOptions::open`].
+    ///
+    /// # Errors
+    /// When there is no such user, or the system refuses.
+    pub fn give_to(&self, user: Option<&str>) -> Result<()> {
+        match (&self.save_state, user) {
+            (Some(folder), Some(name)) => Owner::of(name, folder)?.take(folder),
+            _ => Ok(()),
+        }
+    }
+
     /// Time between snapshots.
     pub fn period(&self) -> Duration {
         Duration::from_secs_f64(self.save_interval.max(0.01))

@@ -140,6 +140,13 @@ fn the_state_is_that_of_the_user_that_a_switch_becomes() {
         let ran = run(&["--user", "nobody"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(!ran.stderr.contains("not saved"), "{}", ran.stderr);
+        let owner = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").uid();
+        let nobody = owner(std::path::Path::new(state));
+        assert_ne!(nobody, 0);
+        for file in std::fs::read_dir(state).expect("a folder") {
+            let path = file.expect("a file").path();
+            assert_eq!(owner(&path), nobody, "{}", path.display());
+        }
     }
     let ran = run(&["--user", "daemon"]);
     assert_eq!(ran.code, 2);
