@@ -11,6 +11,14 @@ use std::hash::{DefaultHasher, Hasher};
 use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a folder may be in use because a process that was killed is still being cleared away.
+const CLEARING_TIME: Duration = Duration::from_secs(1);
+
+/// Between two looks at such a folder.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// When what was written is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +73,22 @@ impl Store {
     /// snapshot; it is written to new files, so that everything is on the disk. When they cannot be written, the store
     /// takes no batches before a snapshot ([`Store::takes_batches`]).
     ///
+    /// A folder that is in use is waited for, a second at most: a process keeps its locks for some hundredths of a second
+    /// after it was killed.
+    ///
     /// # Errors
     /// When the folder cannot be used, another switch uses it, or a file is damaged or missing.
     pub fn open(folder: &Path, sync: Sync) -> Result<(Store, Option<Recovered>), StateError> {
-        Store::open_with(Arc::new(SystemFiles), folder, sync)
+        let begin = Instant::now();
+        loop {
+            match Store::open_with(Arc::new(SystemFiles), folder, sync) {
+                Err(StateError::InUse(_)) if begin.elapsed() < CLEARING_TIME => thread::sleep(LOOK),
+                opened => return opened,
+            }
+        }
     }
 
-    /// The same with other files.
+    /// The same with other files, without waiting.
     ///
     /// # Errors
     /// As [`Store::open`].

@@ -54,6 +54,18 @@ fn bytes_behind_a_state_make_no_other_state() {
 }
 
 #[test]
+fn a_folder_whose_process_is_being_cleared_away_is_waited_for() {
+    let folder = kept();
+    let (store, _) = Store::open(folder.path(), Sync::System).unwrap();
+    let cleared_away = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        drop(store);
+    });
+    assert_eq!(open(folder.path()).unwrap().snapshot, SNAPSHOT);
+    cleared_away.join().unwrap();
+}
+
+#[test]
 fn what_was_kept_is_there() {
     let folder = kept();
     for _ in 0..2 {
