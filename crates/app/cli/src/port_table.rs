@@ -62,7 +62,7 @@ impl PortTable {
         }
         for port in ports {
             if let Some(why) = &port.why_down {
-                let _ = writeln!(text, "port {} is down: {why}", port.number);
+                let _ = writeln!(text, "port {} is {}: {why}", port.number, state_name(port.state));
             }
         }
         text

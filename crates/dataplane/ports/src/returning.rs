@@ -45,6 +45,8 @@ struct Group {
     open: Box<Open>,
     /// Shares that have noticed that the interface is gone. It is looked for when all have: they are opened together.
     away: AtomicUsize,
+    /// Why an interface that is there again could not be opened.
+    problem: Mutex<Option<String>>,
     places: Vec<Place>,
 }
 
@@ -66,6 +68,7 @@ impl Returning {
             name: name.to_owned(),
             open: Box::new(open),
             away: AtomicUsize::new(0),
+            problem: Mutex::new(None),
             places: ports.iter().map(|_| Place::default()).collect(),
         });
         let around = |(share, port)| Returning {
@@ -128,14 +131,24 @@ fn look_for(group: &Weak<Group>) {
         } else if interface_names().contains(&group.name) {
             match (group.open)() {
                 Ok(ports) => return group.hand_over(ports),
-                Err(_) => pause = LOOKS_AFTER_FAILURE,
+                Err(error) => {
+                    pause = LOOKS_AFTER_FAILURE;
+                    group.set_problem(Some(error.to_string()));
+                }
             }
+        } else {
+            group.set_problem(None);
         }
     }
 }
 
 impl Group {
+    fn set_problem(&self, problem: Option<String>) {
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+    }
+
     fn hand_over(&self, ports: Vec<Boxed>) {
+        self.set_problem(None);
         // Before a share can notice that it is gone again.
         self.away.store(0, Ordering::Release);
         for (place, port) in self.places.iter().zip(ports) {
@@ -181,7 +194,14 @@ impl Port for Returning {
     }
 
     fn why_down(&self) -> Option<String> {
-        self.present.as_ref()?.why_down()
+        match &self.present {
+            Some(port) => port.why_down(),
+            None => {
+                let problem = self.group.problem.lock().unwrap_or_else(PoisonError::into_inner);
+                let problem = problem.as_ref()?;
+                Some(format!("an interface of this name cannot be opened: {problem}"))
+            }
+        }
     }
 
     fn readiness(&self) -> Readiness {

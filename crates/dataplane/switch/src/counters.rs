@@ -117,7 +117,7 @@ pub struct PortReport {
     pub name: String,
     /// Whether it can carry packets.
     pub state: PortState,
-    /// Why it is down, for people, if it is and that is known.
+    /// Why it is down, or not back, for people, if it is and that is known.
     pub why_down: Option<String>,
     /// What it has carried, and has dropped itself.
     pub counters: PortCounters,

@@ -346,7 +346,7 @@ impl PortSlot {
             number: self.number,
             name: self.port.name().to_string(),
             state,
-            why_down: self.port.why_down().filter(|_| state == PortState::Down),
+            why_down: (self.port.why_down()).filter(|_| matches!(state, PortState::Down | PortState::Gone)),
             counters,
             drops: drops.labelled(errors),
         }

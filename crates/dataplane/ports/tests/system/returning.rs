@@ -56,6 +56,34 @@ fn an_interface_that_is_made_again_is_used_again() {
 }
 
 #[test]
+fn an_interface_that_cannot_be_opened_again_says_why() {
+    let Some(network) = Network::new() else { return };
+    if !std::path::Path::new("/dev/net/tun").exists() {
+        eprintln!("SKIPPED: this test needs the driver of TUN devices");
+        return;
+    }
+    network.switch.enter(|| {
+        let mut port = open_text("0@packet:s0", false).expect("the interface is there");
+        network.switch.ip("link del s0");
+        wait_for(&mut *port, PortState::Gone);
+        assert_eq!(port.why_down(), None);
+        network.switch.ip("tuntap add s0 mode tun");
+        let started = Instant::now();
+        let why = loop {
+            assert!(started.elapsed() < PATIENCE, "nothing is said");
+            match port.why_down() {
+                Some(why) => break why,
+                None => std::thread::sleep(std::time::Duration::from_millis(10)),
+            }
+        };
+        assert!(why.contains("`s0` does not carry Ethernet frames"), "{why}");
+        network.switch.ip("link del s0");
+        network.switch.veth("s0", &network.left, "eth0");
+        wait_for(&mut *port, PortState::Up);
+    });
+}
+
+#[test]
 fn a_lost_carrier_is_a_port_that_is_down() {
     for text in ["0@packet:s0", "0@xdp:s0"] {
         let Some(network) = Network::new() else { return };
