@@ -9,7 +9,7 @@ pub mod measure;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -33,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Between looks.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// A log that is longer, in bytes, loses its statistics: each question leaves a line of them there.
+const LOG_BYTES: u64 = 1 << 20;
 
 /// A function that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,13 +174,15 @@ impl RunFolder {
 
     fn spawn(&self, start: &Start<'_>, ports: &[String; 2]) -> Result<Child> {
         let log = self.log(start.name);
-        let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        // Appended to, so that it can be shortened meanwhile.
+        let output = File::create(&log).and_then(|_| OpenOptions::new().append(true).open(&log));
+        let output = output.with_context(|| format!("cannot write {}", log.display()))?;
         let errors = output
             .try_clone()
             .with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Command::new(std::env::current_exe().context("the executable is not found")?);
         command.arg("run").arg(&start.function.program);
-        // One line at the start, and one when it is asked for: what is written does not grow.
+        // One line at the start, and one when it is asked for.
         command.args(["--json", "--stats-interval", "1e9"]);
         command.args(["-i", &ports[0], "-i", &ports[1]]);
         if let Some(entries) = start
@@ -246,6 +251,7 @@ impl RunFolder {
         if !instance.is_running() {
             return Ok(None);
         }
+        self.shorten_log(&instance.name);
         let before = self.statistics_lines(&instance.name).len();
         forebay_ports::signal(instance.process, SHOW).context("the function cannot be asked")?;
         let end = Instant::now() + PATIENCE;
@@ -262,6 +268,18 @@ impl RunFolder {
                 ));
             }
             std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Takes the statistics out of a log that has become long; messages stay. Who may not write there leaves it as it is.
+    fn shorten_log(&self, name: &str) {
+        let path = self.log(name);
+        if std::fs::metadata(&path).is_ok_and(|log| log.len() > LOG_BYTES)
+            && let Ok(text) = std::fs::read_to_string(&path)
+        {
+            let lines = text.split_inclusive('\n');
+            let messages: String = lines.filter(|line| !line.starts_with('{')).collect();
+            let _ = std::fs::write(&path, messages);
         }
     }
 
@@ -379,6 +397,22 @@ mod tests {
         assert_eq!(folder.instances().expect("instances"), [instance]);
         let error = folder.instance("net").expect_err("no such one").to_string();
         assert!(error.ends_with("there are: nat"), "{error}");
+    }
+
+    #[test]
+    fn a_log_does_not_grow_by_questions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::open(Some(folder.path())).expect("a folder");
+        let log = |statistics: usize| {
+            let text = format!("a message\n{}the last one\n", "{\"ports\":[]}\n".repeat(statistics));
+            files::write(&folder.log("nat"), text).expect("a file");
+            folder.shorten_log("nat");
+            folder.statistics_lines("nat").len()
+        };
+        assert_eq!(log(1000), 1000);
+        assert_eq!(log(100_000), 0);
+        let left = std::fs::read_to_string(folder.log("nat")).expect("a file");
+        assert_eq!(left, "a message\nthe last one\n");
     }
 
     #[test]
