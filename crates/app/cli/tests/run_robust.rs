@@ -105,6 +105,30 @@ fn signals_for_users_end_nothing_and_the_first_shows_statistics() {
 }
 
 #[test]
+fn a_switch_that_nohup_has_started_outlives_its_terminal() {
+    let folder = folder();
+    let output = folder.path().join("out.pcap");
+    capture(&folder.path().join("in.pcap"), 2, 600_000);
+    let mut child = Command::new("nohup")
+        .arg(env!("CARGO_BIN_EXE_forebay"))
+        .args(arguments(folder.path(), ",paced"))
+        .args(["--stats-interval", "0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("nohup is there");
+    wait_until("the first packet leaves", || {
+        std::fs::metadata(&output).is_ok_and(|file| file.len() > 24)
+    });
+    signal(&child, "-HUP");
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(child.try_wait().expect("it is a child"), None, "it has not ended");
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
 fn a_damaged_input_is_told_and_is_no_success() {
     let folder = folder();
     let path = folder.path().join("in.pcap");

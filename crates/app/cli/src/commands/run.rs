@@ -65,7 +65,7 @@ Examples:
   forebay run qos.p4 -i 1@veth1 -i 2@veth2 --queues 3 --queue-weights 1,4,strict --queue-depth 256
 
 It runs until it is interrupted (ctrl-C), --duration is over, or no port has any more input; with timers alone it runs on.
-SIGUSR1 prints statistics now; SIGINT, SIGTERM and SIGHUP end it.
+SIGUSR1 prints statistics now; SIGINT, SIGTERM and SIGHUP end it; after nohup SIGHUP does not.
 When statistics cannot be written any more (a closed pipe, a full disk) the switch goes on without them.
 An interface that is deleted and made again is opened again. The exit status is 2 when a port has failed (a damaged input
 file, a full disk), or its interface is away at the end.")]
@@ -481,10 +481,19 @@ fn wait(delay: Duration, until: &Until) {
 /// A flag that the signals that ask a program to end set.
 pub(super) fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let hangup = (!ignores_hangup()).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         signal_hook::flag::register(signal, stop.clone()).context("cannot watch for signals")?;
     }
     Ok(stop)
+}
+
+/// Whether who has started this process, such as `nohup`, lets it ignore the end of its terminal.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    ignored.is_some_and(|bits| bits >> (SIGHUP - 1) & 1 == 1)
 }
 
 /// A flag that SIGUSR1 sets. SIGUSR2 does nothing: neither ends the switch.
