@@ -21,6 +21,8 @@ pub enum Error {
     Wait(io::Error),
     /// A worker has panicked.
     Panicked,
+    /// A worker waits for a port for ever.
+    Stuck,
     /// P4Runtime cannot be served.
     Control(String),
     /// The saved state cannot be used or written.
@@ -37,6 +39,9 @@ impl fmt::Display for Error {
             }
             Error::Wait(error) => write!(formatter, "cannot wait for packets: {error}"),
             Error::Panicked => formatter.write_str("a worker has panicked"),
+            Error::Stuck => formatter.write_str(
+                "a worker does not end: it waits for a port, such as a pipe that brings nothing or that nobody reads",
+            ),
         }
     }
 }

@@ -15,13 +15,16 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long what is inside a switch may take to come out when it stops, in nanoseconds.
 const STOPPING_NS: u64 = 1_000_000_000;
 
 /// Time between two looks at the workers while a switch stops.
 const STOPPING_LOOK: Duration = Duration::from_millis(10);
+
+/// How long workers may take to end when they must. One may wait for a file, such as a pipe that brings nothing.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// Longest time in which workers that run answer, also where other processes have the processors.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -346,7 +349,7 @@ impl Running {
     /// Closes the switch, waits for its end, and returns its last counters.
     ///
     /// # Errors
-    /// When a worker has failed.
+    /// When a worker has failed, or does not end.
     pub fn stop(mut self) -> Result<Stopped, Error> {
         self.close();
         while !self.wait(STOPPING_LOOK) {}
@@ -369,7 +372,15 @@ impl Running {
 
     fn join(&mut self) -> Result<Vec<Worker>, Error> {
         self.shared.stop.store(true, Ordering::Relaxed);
-        let threads = std::mem::take(&mut self.threads).into_iter();
+        let threads = std::mem::take(&mut self.threads);
+        let begin = Instant::now();
+        while !threads.iter().all(JoinHandle::is_finished) {
+            if begin.elapsed() > ENDING {
+                return Err(Error::Stuck);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let threads = threads.into_iter();
         let joined = threads.map(|thread| thread.join().map_err(|_| Error::Panicked)?);
         joined.collect()
     }
