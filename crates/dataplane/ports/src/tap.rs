@@ -8,6 +8,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use forebay_packet::{Burst, DropReason, Packet, Port, PortCounters, PortError, PortState, Readiness};
 
@@ -24,6 +26,9 @@ const OVERFLOW: usize = 65_536;
 
 /// The shortest frame the driver takes: an Ethernet header.
 const ETHERNET_HEADER: usize = 14;
+
+/// How long the queues of a device may be in use because a process that was killed is still being cleared away.
+const CLEARING_TIME: Duration = Duration::from_secs(1);
 
 /// A port over a TAP device.
 pub struct TapPort {
@@ -52,6 +57,9 @@ impl TapPort {
     /// # Errors
     /// As for [`TapPort::open`], and when the device exists and was not made for several queues.
     pub fn open_shares(name: &str, count: usize) -> Result<Vec<TapPort>, OpenError> {
+        if count > 1 {
+            wait_until_free(name)?;
+        }
         (0..count).map(|_| TapPort::open_queue(name, count > 1)).collect()
     }
 
@@ -149,6 +157,27 @@ impl TapPort {
             },
         }
     }
+}
+
+/// Waits until no process has a queue of a device. It would take more of them, and give each process a part of its
+/// packets.
+fn wait_until_free(name: &str) -> Result<(), OpenError> {
+    let begin = Instant::now();
+    while has_queues(name) {
+        if begin.elapsed() > CLEARING_TIME {
+            return Err(OpenError::Busy { name: name.to_owned() });
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Whether a process has a queue of a device. One that does not exist is free, and opening finds out more about others.
+fn has_queues(name: &str) -> bool {
+    let queues = Interface::find(name)
+        .ok()
+        .and_then(|device| interface::tap_queues(device.index).ok().flatten());
+    queues.is_some_and(|queues| queues > 0)
 }
 
 fn is_idle(error: &io::Error) -> bool {

@@ -3,12 +3,23 @@
 use std::ffi::CStr;
 use std::io;
 use std::mem::zeroed;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr;
 
 use libc::{c_int, c_short, ifreq};
 
-use super::check;
+use super::{check, unix};
+
+/// Attributes that say what sort of interface one is (`linux/if_link.h`), the name of TUN's, and how many queues of such
+/// a device are in use (IFLA_TUN_NUM_QUEUES).
+const LINK_INFORMATION: u16 = 18;
+const INFORMATION_KIND: u16 = 1;
+const INFORMATION_DATA: u16 = 2;
+const KIND_TUN: &[u8] = b"tun\0";
+const TUN_QUEUES: u16 = 8;
+
+/// Bytes before the attributes of an answer about an interface: `struct nlmsghdr`, `struct ifinfomsg`.
+const ATTRIBUTES_AT: usize = 32;
 
 /// An interface request that names an interface.
 fn interface_request(name: &str) -> io::Result<ifreq> {
@@ -137,6 +148,50 @@ pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str, is_one_of_several: boo
         ))?;
     }
     Ok(())
+}
+
+/// How many queues of the TAP device with this number processes have; none when it is no device with several queues.
+///
+/// # Errors
+/// When the system does not answer.
+pub(crate) fn tap_queues(index: c_int) -> io::Result<Option<u32>> {
+    let socket = super::socket(libc::AF_NETLINK, libc::SOCK_RAW)?;
+    let mut question = [0; ATTRIBUTES_AT];
+    question[..4].copy_from_slice(&(ATTRIBUTES_AT as u32).to_ne_bytes());
+    question[4..6].copy_from_slice(&libc::RTM_GETLINK.to_ne_bytes());
+    question[6..8].copy_from_slice(&(libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    question[20..24].copy_from_slice(&index.to_ne_bytes());
+    unix::send(socket.as_fd(), &question, &[])?;
+    let mut answer = vec![0; 1 << 16];
+    let received = unix::receive(socket.as_fd(), &mut answer)?;
+    Ok(queues_in(&answer[..received.length]))
+}
+
+/// The number of queues in an answer.
+fn queues_in(answer: &[u8]) -> Option<u32> {
+    if u16::from_ne_bytes(*answer.get(4..)?.first_chunk()?) != libc::RTM_NEWLINK {
+        return None;
+    }
+    let link = attribute(answer.get(ATTRIBUTES_AT..)?, LINK_INFORMATION)?;
+    if attribute(link, INFORMATION_KIND)? != KIND_TUN {
+        return None;
+    }
+    let queues = attribute(attribute(link, INFORMATION_DATA)?, TUN_QUEUES)?;
+    Some(u32::from_ne_bytes(*queues.first_chunk()?))
+}
+
+/// The content of the first of these attributes that has this number (`man 7 netlink`).
+fn attribute(mut attributes: &[u8], number: u16) -> Option<&[u8]> {
+    loop {
+        let length = usize::from(u16::from_ne_bytes(*attributes.first_chunk()?));
+        let found = u16::from_ne_bytes(*attributes.get(2..)?.first_chunk()?);
+        let content = attributes.get(4..length)?;
+        // Above the number stands whether the content is attributes again.
+        if found & 0x3fff == number {
+            return Some(content);
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
 }
 
 /// The names of all interfaces in this thread's network namespace.

@@ -151,6 +151,21 @@ fn a_device_in_use_or_of_another_sort_is_refused() {
     assert!(matches!(other, Err(OpenError::NotTap { .. })), "{other:?}");
 }
 
+#[test]
+fn a_device_with_several_queues_belongs_to_one_process() {
+    let Some(namespace) = Namespace::new() else {
+        return;
+    };
+    let open_shares = || namespace.enter(|| TapPort::open_shares("p4tap", 2));
+    let first = open_shares().expect("root may make TAP devices");
+    let again = open_shares().map(drop);
+    assert!(matches!(again, Err(OpenError::Busy { .. })), "{again:?}");
+    drop(first);
+    drop(open_shares().expect("it is free"));
+    namespace.ip("tuntap add p4tap mode tap multi_queue");
+    assert_eq!(open_shares().expect("it stays, and is free").len(), 2);
+}
+
 /// Polls the port, which sends nothing, until it is in this state.
 fn receive_until(port: &mut TapPort, state: PortState) {
     let (mut burst, started) = (Burst::default(), Instant::now());
