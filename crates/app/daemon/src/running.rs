@@ -139,6 +139,7 @@ impl Daemon {
             }
             let mut worker = Worker::new(index, switch, own.status, self.clock, &shared, &self.slot, &self.queues);
             worker.alone = count == 1;
+            worker.has_rings = own.has_rings;
             worker.busy_poll = self.busy_poll;
             worker.to_controllers = self.digests.clone();
             worker.own_poll = own_poll.take();

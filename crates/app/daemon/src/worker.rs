@@ -115,6 +115,8 @@ pub(crate) struct Worker {
     clock: Clock,
     pub(crate) shared: Arc<Shared>,
     pub(crate) alone: bool,
+    /// Other workers have packets for it.
+    pub(crate) has_rings: bool,
     pub(crate) busy_poll: bool,
     /// Where its thread runs; anywhere when there are not enough processors.
     pub(crate) processor: Option<usize>,
@@ -152,6 +154,7 @@ impl Worker {
             clock,
             shared: Arc::clone(shared),
             alone: true,
+            has_rings: false,
             busy_poll: false,
             processor: None,
             inside: Histogram::default(),
@@ -259,7 +262,7 @@ impl Worker {
 
     /// Waits until a port may have packets. Packets from other workers are not announced by a descriptor.
     fn wait(&self, poller: &mut Poller, now_ns: u64) -> Result<(), Error> {
-        let others = (!self.alone || self.switch.counters().in_flight() > 0).then_some(Readiness::Unknown);
+        let others = (self.has_rings || self.switch.counters().in_flight() > 0).then_some(Readiness::Unknown);
         let readiness = self.switch.working_ports().map(|port| port.readiness()).chain(others);
         poller.wait(readiness, now_ns, MAX_WAIT_NS).map_err(Error::Wait)?;
         Ok(())

@@ -67,6 +67,8 @@ impl Default for SharingConfig {
 pub struct WorkerPorts {
     /// The ports by their P4 numbers.
     pub ports: Vec<(u32, Box<dyn Port>)>,
+    /// Whether other workers have packets for this one: nothing announces those.
+    pub has_rings: bool,
     /// Tells when all workers have done everything.
     pub status: WorkerStatus,
 }
@@ -94,6 +96,7 @@ pub fn share_ports(
     let mut all: Vec<WorkerPorts> = (0..workers)
         .map(|worker| WorkerPorts {
             ports: Vec::with_capacity(ports.len()),
+            has_rings: workers > 1 && !ports.is_empty(),
             status: status(worker),
         })
         .collect();

@@ -118,7 +118,10 @@ mod tests {
             workers: 2,
             ..SharingConfig::default()
         };
+        let divided_alone = share_ports(vec![(7, pair("port").0), (7, pair("port").0)], &pipeline, &config);
+        assert!(divided_alone.iter().all(|worker| !worker.has_rings));
         let mut workers = share_ports(vec![(7, first), (7, second), (8, other)], &pipeline, &config);
+        assert!(workers.iter().all(|worker| worker.has_rings));
         to_first.inject(&[1; 60]);
         to_second.inject(&[2; 60]);
         let mut burst = Burst::new(8);
