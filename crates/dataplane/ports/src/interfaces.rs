@@ -128,7 +128,10 @@ impl Interface {
     /// Why it is down, if it is.
     pub(crate) fn why_down(&self) -> Option<String> {
         match interface::operation(self.asking.as_fd(), self.index) {
-            Ok(Operation::Down) => Some(not_up(&self.name)),
+            Ok(Operation::Down) => {
+                let name = interface::interface_name(self.asking.as_fd(), self.index);
+                Some(not_up(name.as_ref().unwrap_or(&self.name)))
+            }
             Ok(Operation::NotRunning) if !self.has_carrier() => {
                 Some("the interface has no carrier: its other end is down, or not plugged in".to_owned())
             }

@@ -119,6 +119,14 @@ fn request_by_index(socket: BorrowedFd<'_>, index: c_int) -> io::Result<ifreq> {
     Ok(request)
 }
 
+/// The present name of the interface with this number.
+pub(crate) fn interface_name(socket: BorrowedFd<'_>, index: c_int) -> io::Result<String> {
+    let request = request_by_index(socket, index)?;
+    let name = request.ifr_name.iter().map(|byte| *byte as u8);
+    let name: Vec<u8> = name.take_while(|byte| *byte != 0).collect();
+    Ok(String::from_utf8_lossy(&name).into_owned())
+}
+
 /// Brings an interface up.
 pub(crate) fn set_interface_up(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     let mut request = interface_request(name)?;

@@ -99,6 +99,21 @@ fn a_lost_carrier_is_a_port_that_is_down() {
 }
 
 #[test]
+fn an_interface_that_was_renamed_is_named_as_it_is_called_now() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter(|| {
+        let mut port = open_text("0@packet:s0", false).expect("the interface is there");
+        network.switch.ip("link set s0 down");
+        network.switch.ip("link set s0 name s9");
+        wait_for(&mut *port, PortState::Down);
+        let why = port.why_down().expect("it was set down");
+        assert_eq!(why, "the interface is not up: ip link set s9 up");
+        network.switch.ip("link set s9 up");
+        wait_for(&mut *port, PortState::Up);
+    });
+}
+
+#[test]
 fn an_interface_that_another_switch_holds_is_refused_unless_forced() {
     let Some(network) = Network::new() else { return };
     network.switch.enter(|| {
