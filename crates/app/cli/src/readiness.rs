@@ -126,9 +126,13 @@ impl ServiceManager {
             return;
         }
         self.looked = Some(Instant::now());
-        let sentence = sentence(&readiness.json());
-        if sentence != self.said {
-            self.send(&format!("READY=1\nSTATUS={sentence}"));
+        self.say(sentence(&readiness.json()));
+    }
+
+    /// Says that the switch has started, and this sentence, unless that was said last. What the service manager has no
+    /// room for is said at the next look.
+    fn say(&mut self, sentence: String) {
+        if sentence != self.said && self.send(&format!("READY=1\nSTATUS={sentence}")) {
             self.said = sentence;
         }
     }
@@ -138,11 +142,10 @@ impl ServiceManager {
         self.send("STOPPING=1");
     }
 
-    fn send(&self, text: &str) {
-        if let Some(socket) = &self.socket {
-            // A service manager that has gone is no reason to stop packets.
-            let _ = socket.send(text.as_bytes());
-        }
+    /// Whether the service manager takes it. One that has gone is no reason to stop packets.
+    fn send(&self, text: &str) -> bool {
+        let socket = self.socket.as_ref();
+        socket.is_some_and(|socket| socket.send(text.as_bytes()).is_ok())
     }
 }
 
@@ -166,6 +169,28 @@ mod tests {
         assert_eq!(wanted_entries("I.nat=20"), Ok(("I.nat".to_owned(), 20)));
         assert!(wanted_entries("nat=").is_err());
         assert!(wanted_entries("nat=0").is_err());
+    }
+
+    #[test]
+    fn what_a_service_manager_had_no_room_for_is_said_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("notify");
+        let manager = UnixDatagram::bind(&path).expect("a socket");
+        manager.set_nonblocking(true).expect("it can be");
+        let mut switch = ServiceManager {
+            socket: connect(path.to_str().expect("a text")).ok(),
+            said: String::new(),
+            looked: None,
+        };
+        while switch.send("from others") {}
+        switch.say("ready".to_owned());
+        let mut bytes = [0; 64];
+        while manager.recv(&mut bytes).is_ok() {}
+        switch.say("ready".to_owned());
+        let length = manager.recv(&mut bytes).expect("it is said");
+        assert_eq!(bytes[..length], *b"READY=1\nSTATUS=ready");
+        switch.say("ready".to_owned());
+        assert!(manager.recv(&mut bytes).is_err(), "once is enough");
     }
 
     #[test]
