@@ -9,6 +9,20 @@ pub(crate) const UDP: u8 = 17;
 
 const ETHERNET: usize = 14;
 
+/// Extension headers of IPv6 that may stand before TCP and UDP (RFC 8200 §4).
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const DESTINATION_OPTIONS: u8 = 60;
+
+/// The shortest one, in bytes; others have a multiple of that.
+const EXTENSION: usize = 8;
+
+/// How many are gone through.
+const EXTENSIONS_MAX: usize = 8;
+
+/// The option of a packet whose length is not in its header (RFC 2675).
+const JUMBO_PAYLOAD: u8 = 0xc2;
+
 /// The shorter header of both protocols, in bytes.
 const UDP_HEADER: usize = 8;
 
@@ -19,7 +33,7 @@ pub(crate) enum Network {
     Ipv6,
 }
 
-/// Where TCP or UDP directly over IP stands in a frame, after at most two VLAN tags.
+/// Where TCP or UDP over IP stands in a frame, after at most two VLAN tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transport {
     pub(crate) network: Network,
@@ -32,7 +46,8 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// `None` for another protocol, an extension header, or an IP header that is not whole.
+    /// `None` for another protocol, headers of IP that are not whole, and of IPv6 for a fragment, a jumbogram, or a route
+    /// that has not been gone to its end.
     pub(crate) fn find(frame: &[u8]) -> Option<Transport> {
         let (network, network_at) = find_network(frame)?;
         let (protocol, transport_at) = match network {
@@ -116,10 +131,26 @@ fn ipv4_payload(frame: &[u8], at: usize) -> Option<(u8, usize)> {
     is_whole.then_some((header[9], at + length))
 }
 
-/// The protocol after a whole IPv6 header, and where it begins.
+/// The protocol after a whole IPv6 header and extension headers with which the destination is still the last one, and
+/// where it begins.
 fn ipv6_payload(frame: &[u8], at: usize) -> Option<(u8, usize)> {
-    let header = frame.get(at..at + 40)?;
-    (header[0] >> 4 == 6).then_some((header[6], at + 40))
+    let header = frame.get(at..at + 40).filter(|header| header[0] >> 4 == 6)?;
+    let (mut protocol, mut at) = (header[6], at + 40);
+    for _ in 0..EXTENSIONS_MAX {
+        if !matches!(protocol, HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS) {
+            break;
+        }
+        let extension = frame.get(at..at + EXTENSION)?;
+        let (option, segments_left) = (extension[2], extension[3]);
+        match protocol {
+            HOP_BY_HOP if option == JUMBO_PAYLOAD => return None,
+            ROUTING if segments_left > 0 => return None,
+            _ => {}
+        }
+        protocol = extension[0];
+        at += EXTENSION * (1 + usize::from(extension[1]));
+    }
+    (at <= frame.len()).then_some((protocol, at))
 }
 
 fn get_array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {

@@ -91,7 +91,9 @@ impl Segment<'_> {
             Network::Ipv4 => usize::from(get_u16(frame, network_at + 2)),
             Network::Ipv6 => usize::from(get_u16(frame, network_at + 4)) + 40,
         };
+        let has_extensions = transport.network == Network::Ipv6 && at > network_at + 40;
         let is_plain = payload_at >= at + 20
+            && !has_extensions
             && frame.len() > payload_at
             && length == frame.len() - network_at
             && frame[at + 13] & !PSH == ACK

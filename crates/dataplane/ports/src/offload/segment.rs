@@ -26,8 +26,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads the headers of a super-frame; `None` when it is not TCP or UDP directly over IP, or
-    /// its headers are not whole.
+    /// Reads the headers of a super-frame; `None` when [`Transport::find`] does not find its protocol, or its headers are
+    /// not whole.
     pub(crate) fn new(frame: &[u8], segmentation: Segmentation) -> Option<Plan> {
         let protocol = match segmentation.kind {
             SegmentationKind::Tcp => TCP,
@@ -207,6 +207,40 @@ pub(super) mod tests {
                 (0x0001, vec![0x00, 0x00, 0x00, 0x04], 0x19, payload[20..].to_vec()),
             ]
         );
+    }
+
+    /// A super-frame with an extension header of IPv6 of this kind, whose bytes after the next header are these.
+    fn extended(kind: u8, rest: [u8; 7], payload: &[u8]) -> Vec<u8> {
+        let mut frame = super_frame(true, 0, TCP, payload);
+        frame[20] = kind;
+        frame.splice(54..54, [TCP].into_iter().chain(rest));
+        frame
+    }
+
+    #[test]
+    fn extension_headers_are_copied() {
+        let payload: Vec<u8> = (0..25).collect();
+        for (kind, rest) in [
+            (0, [0, 1, 4, 0, 0, 0, 0]),
+            (43, [0, 4, 0, 0, 0, 0, 0]),
+            (60, [0, 1, 4, 0, 0, 0, 0]),
+        ] {
+            let frame = extended(kind, rest, &payload);
+            let segments = cut(&frame, SegmentationKind::Tcp, 10).expect("it can be cut");
+            assert_eq!(segments.len(), 3);
+            let joined: Vec<u8> = segments
+                .iter()
+                .flat_map(|segment| verify(segment)[24..].to_vec())
+                .collect();
+            assert_eq!(joined, payload);
+            assert!(segments.iter().all(|segment| segment[54..62] == frame[54..62]));
+        }
+        let on_its_way = extended(43, [0, 4, 1, 0, 0, 0, 0], &payload);
+        assert_eq!(cut(&on_its_way, SegmentationKind::Tcp, 10), None);
+        let jumbogram = extended(0, [0, 0xc2, 4, 0, 1, 0, 0], &payload);
+        assert_eq!(cut(&jumbogram, SegmentationKind::Tcp, 10), None);
+        let too_long = extended(60, [255, 1, 4, 0, 0, 0, 0], &payload);
+        assert_eq!(cut(&too_long, SegmentationKind::Tcp, 10), None);
     }
 
     #[test]
