@@ -152,7 +152,10 @@ impl PacketPort {
     fn look_at_interface(&mut self) {
         // Otherwise waiting for the socket would end at once, again and again.
         let _ = system::take_error(self.receiver.as_fd());
-        self.state = self.interface.state();
+        self.state = match messages::has_interface(self.receiver.as_fd()) {
+            true => self.interface.state(),
+            false => PortState::Gone,
+        };
         self.longest = self.interface.mtu() + ETHERNET_HEADER;
     }
 

@@ -70,6 +70,18 @@ pub(crate) fn bind_to_interface(socket: BorrowedFd<'_>, interface_index: c_int, 
     Ok(())
 }
 
+/// Whether a bound packet socket still has its interface. The kernel takes that away when the interface is deleted or
+/// moved to another network namespace, and does not give it back when it returns with the same number.
+pub(crate) fn has_interface(socket: BorrowedFd<'_>) -> bool {
+    // SAFETY: plain old data, see the module.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    let mut length = size_of::<libc::sockaddr_ll>() as socklen_t;
+    let pointer = ptr::from_mut(&mut address).cast::<libc::sockaddr>();
+    // SAFETY: the kernel writes at most `length` bytes to `address`.
+    let asked = check(unsafe { libc::getsockname(socket.as_raw_fd(), pointer, &mut length) });
+    asked.is_err() || address.sll_ifindex > 0
+}
+
 /// A group of packet sockets, among which the kernel divides what comes in by flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {

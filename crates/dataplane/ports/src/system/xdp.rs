@@ -19,7 +19,7 @@ use libc::{c_int, c_void, off_t, socklen_t, xdp_desc, xdp_mmap_offsets, xdp_stat
 
 use super::mapping::Mapping;
 use super::xdp_ring::{FromKernel, ToKernel};
-use super::{check, set_option, socket};
+use super::{check, set_option, socket, take_error};
 
 /// Bytes in front of a received frame that the kernel keeps for programs (XDP_PACKET_HEADROOM).
 const KERNEL_HEADROOM: usize = 256;
@@ -179,6 +179,12 @@ impl XdpSocket {
     /// The descriptor to poll and to put in a map of sockets.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+
+    /// Whether its interface was deleted or moved to another network namespace since the last look. It stays without one,
+    /// also when the interface returns with the same number.
+    pub(crate) fn has_lost_interface(&self) -> bool {
+        take_error(self.descriptor()).is_ok_and(|error| error == libc::ENETDOWN)
     }
 
     /// The descriptor's number.

@@ -60,6 +60,8 @@ pub struct XdpPort {
     how: Attachment,
     copy_mode: CopyMode,
     state: PortState,
+    /// The interface was taken away from the sockets.
+    is_cut_off: bool,
     counters: PortCounters,
     /// The socket that is asked first.
     first: usize,
@@ -119,7 +121,11 @@ impl XdpPort {
 
     /// Finds out whether the interface is up, down or gone, and how long its frames may be.
     fn look_at_interface(&mut self) {
-        self.state = self.interface.state();
+        self.is_cut_off |= self.sockets.iter().any(XdpSocket::has_lost_interface);
+        self.state = match self.is_cut_off {
+            true => PortState::Gone,
+            false => self.interface.state(),
+        };
         self.longest = (self.interface.mtu() + ETHERNET_HEADER).min(self.sockets[0].longest());
     }
 

@@ -131,6 +131,7 @@ fn open_ports(
             how,
             copy_mode,
             state: PortState::Up,
+            is_cut_off: false,
             counters: PortCounters::default(),
             first: 0,
             longest: 0,

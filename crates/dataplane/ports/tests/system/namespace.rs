@@ -63,6 +63,15 @@ impl Namespace {
         assert!(output.status.success(), "ip {arguments}: {message}");
     }
 
+    /// Moves an interface to another namespace and back, where it is up and has its number again.
+    pub fn move_there_and_back(&self, name: &str, other: &Namespace) {
+        for (from, to) in [(self, other), (other, self)] {
+            let target = format!("/proc/{}/fd/{}", std::process::id(), to.file.as_raw_fd());
+            from.ip(&format!("link set {name} netns {target}"));
+            to.ip(&format!("link set {name} up"));
+        }
+    }
+
     /// Limits an interface to `bits` a second with the queueing discipline `tbf`. Returns false, with a message, if the
     /// system cannot do that.
     pub fn slow_down(&self, name: &str, bits: u32) -> bool {

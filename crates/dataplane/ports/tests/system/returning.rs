@@ -99,6 +99,28 @@ fn a_lost_carrier_is_a_port_that_is_down() {
 }
 
 #[test]
+fn an_interface_that_was_away_while_nobody_looked_is_used_again() {
+    for text in ["0@packet:s0", "0@xdp:s0"] {
+        let Some(network) = Network::new() else { return };
+        network.switch.enter(|| {
+            let mut port = open_text(text, false).expect("the interface is there");
+            wait_for(&mut *port, PortState::Up);
+            network.switch.move_there_and_back("s0", &network.right);
+            wait_for(&mut *port, PortState::Gone);
+            wait_for(&mut *port, PortState::Up);
+            let mut far = network
+                .left
+                .enter(|| PacketPort::open("eth0", false))
+                .expect("it is there");
+            assert_eq!(send(&mut *port, &[frame(77)]), Ok(1));
+            receive_until(&mut far, |received| received == frame(77));
+            assert_eq!(send(&mut far, &[frame(88)]), Ok(1));
+            receive_until(&mut *port, |received| received == frame(88));
+        });
+    }
+}
+
+#[test]
 fn an_interface_that_was_renamed_is_named_as_it_is_called_now() {
     let Some(network) = Network::new() else { return };
     network.switch.enter(|| {
