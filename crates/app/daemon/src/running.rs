@@ -7,7 +7,7 @@ use crate::ready::{Lacks, ReadyWhen, ports_lack};
 use crate::report::{Event, Report};
 use crate::worker::{OwnPoll, Shared, Worker};
 use forebay_packet::{Port, Readiness};
-use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_pipeline::Pipeline;
 use forebay_ports::{Clock, allowed_processors};
 use forebay_server::DigestSender;
 use forebay_switch::{Config, QUEUES_MAX, SharingConfig, Switch, WorkerStatus, share_ports};
@@ -408,14 +408,17 @@ fn last_round(workers: &mut [Worker], clock: Clock) {
     }
     workers.iter_mut().for_each(|worker| worker.switch.begin_last_round());
     let end_ns = clock.now_ns() + STOPPING_NS;
-    let mut is_done = false;
-    while !is_done && clock.now_ns() < end_ns {
-        is_done = true;
+    // Polls of another sort let one port deliver after the other.
+    let turns = |worker: &Worker| worker.own_poll.as_ref().map_or(0, |_| worker.switch.ports().len());
+    let (turns, mut idle_polls) = (workers.iter().map(turns).max().unwrap_or(0), 0);
+    while idle_polls <= turns && clock.now_ns() < end_ns {
+        let mut is_idle = true;
         for worker in workers.iter_mut() {
-            is_done &= worker.switch.poll(clock.now_ns(), &mut NoTrace).is_idle();
+            is_idle &= worker.poll(clock.now_ns()).is_idle();
             worker.take_digests();
         }
-        is_done &= workers.iter().all(|worker| worker.switch.counters().in_flight() == 0);
+        is_idle &= workers.iter().all(|worker| worker.switch.counters().in_flight() == 0);
+        idle_polls = if is_idle { idle_polls + 1 } else { 0 };
     }
     workers.iter_mut().for_each(Worker::publish_events);
 }

@@ -209,10 +209,7 @@ impl Worker {
             if let Some(changes) = self.queues.newer(&mut self.queues_version) {
                 changes.into_iter().for_each(|change| self.switch.change_queues(change));
             }
-            let activity = match &mut self.own_poll {
-                None => self.switch.poll(now_ns, &mut NoTrace),
-                Some(own_poll) => own_poll.poll(&mut self.switch, now_ns),
-            };
+            let activity = self.poll(now_ns);
             before = (now_ns, activity.received);
             self.take_digests();
             self.answer();
@@ -235,6 +232,15 @@ impl Worker {
         }
         self.publish_events();
         Ok(())
+    }
+
+    /// Polls the switch once.
+    #[inline]
+    pub(crate) fn poll(&mut self, now_ns: u64) -> Activity {
+        match &mut self.own_poll {
+            None => self.switch.poll(now_ns, &mut NoTrace),
+            Some(own_poll) => own_poll.poll(&mut self.switch, now_ns),
+        }
     }
 
     /// Whether nothing can come to any worker. Said after an idle poll.

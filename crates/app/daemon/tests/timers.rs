@@ -1,8 +1,10 @@
 //! When a switch with timers ends.
 
-use forebay_daemon::{Daemon, Running, Start};
+use forebay_daemon::{Daemon, OwnPoll, Running, Start};
 use forebay_packet::{MemoryPort, Port, TimerPort};
-use forebay_switch::SharingConfig;
+use forebay_pipeline::{NoTrace, Pipeline};
+use forebay_switch::{Activity, SharingConfig, Switch};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Sends every packet to a port that is not there.
@@ -55,6 +57,37 @@ fn a_switch_whose_only_ports_are_timers_runs_on() {
         let stopped = running.stop().expect("no worker fails");
         assert!(stopped.report.counters.received >= 8 + 4, "the last round has come too");
     }
+}
+
+/// Polls a switch every other time, as one whose ports deliver by turns does for a port.
+#[derive(Default)]
+struct EveryOther {
+    is_its_turn: bool,
+}
+
+impl OwnPoll for EveryOther {
+    fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> Activity {
+        self.is_its_turn = !self.is_its_turn;
+        match self.is_its_turn {
+            true => Activity::default(),
+            false => switch.poll(now_ns, &mut NoTrace),
+        }
+    }
+
+    fn replace(&mut self, switch: &mut Switch, pipeline: Arc<Pipeline>, now_ns: u64) {
+        switch.replace_pipeline(pipeline, now_ns, &mut NoTrace);
+    }
+}
+
+#[test]
+fn the_last_round_comes_by_polls_of_another_sort_too() {
+    let start = Start::read(PROGRAM.as_bytes(), Default::default()).expect("a correct program");
+    let mut daemon = Daemon::new(start.pipeline, SharingConfig::default());
+    daemon.attach(1, Box::new(TimerPort::new("timer", 3_600_000_000_000, 4)));
+    daemon.poll_by(Box::new(EveryOther::default()));
+    let running = daemon.start().expect("the system gives threads");
+    let stopped = running.stop().expect("no worker fails");
+    assert_eq!(stopped.report.counters.received, 4);
 }
 
 #[test]
