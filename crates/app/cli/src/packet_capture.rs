@@ -24,6 +24,8 @@ pub struct PacketFile(Arc<Mutex<State>>);
 struct State {
     /// None once it cannot be written any more.
     writer: Option<NgWriter<BufWriter<File>>>,
+    /// The program of the present packet; none before the switch is polled.
+    pipeline: Option<Arc<Pipeline>>,
     present: Option<Present>,
     /// Packets that have entered.
     packets: u64,
@@ -55,6 +57,7 @@ impl PacketFile {
         let writer = NgWriter::new(BufWriter::new(File::create(path)?), &application)?;
         Ok(PacketFile(Arc::new(Mutex::new(State {
             writer: Some(writer),
+            pipeline: None,
             present: None,
             packets: 0,
             waiting: 0,
@@ -73,11 +76,17 @@ impl PacketFile {
     }
 
     /// Writes the packet that entered last, and flushes.
-    fn end(&self, pipeline: &Pipeline) {
+    fn end(&self) {
         let mut state = self.state();
-        state.end_packet(pipeline);
+        state.end_packet();
         let flushed = state.writer.as_mut().map(NgWriter::flush);
         state.note(flushed.unwrap_or(Ok(())));
+    }
+
+    /// Packets that enter from now on are this program's.
+    fn set_pipeline(&self, pipeline: &Arc<Pipeline>) {
+        self.end();
+        self.state().pipeline = Some(Arc::clone(pipeline));
     }
 
     /// Whether all packets could be written.
@@ -91,8 +100,9 @@ impl PacketFile {
 }
 
 impl State {
-    fn end_packet(&mut self, pipeline: &Pipeline) {
-        let (Some(present), Some(writer)) = (self.present.take(), &mut self.writer) else {
+    fn end_packet(&mut self) {
+        let (Some(present), Some(writer), Some(pipeline)) = (self.present.take(), &mut self.writer, &self.pipeline)
+        else {
             return;
         };
         let written = write(writer, &present, pipeline);
@@ -108,8 +118,8 @@ impl State {
     }
 
     /// A packet enters.
-    fn enter(&mut self, interface: u32, time_ns: u64, data: &[u8], pipeline: &Pipeline) {
-        self.end_packet(pipeline);
+    fn enter(&mut self, interface: u32, time_ns: u64, data: &[u8]) {
+        self.end_packet();
         self.packets += 1;
         self.present = Some(Present {
             id: self.packets,
@@ -200,6 +210,7 @@ pub struct CapturingPoll {
 impl CapturingPoll {
     /// Polls by these turns a switch with this program.
     pub fn new(file: PacketFile, turns: Turns, pipeline: Arc<Pipeline>) -> CapturingPoll {
+        file.set_pipeline(&pipeline);
         CapturingPoll {
             file,
             turns,
@@ -217,21 +228,21 @@ impl OwnPoll for CapturingPoll {
         let activity = switch.poll(now_ns, &mut Listener(self));
         self.rounds = rounds(self.rounds, self.file.state().goes_round() && !activity.is_idle());
         if activity.is_idle() {
-            self.file.end(&self.pipeline);
+            self.file.end();
         }
         activity
     }
 
     fn replace(&mut self, switch: &mut Switch, pipeline: Arc<Pipeline>, now_ns: u64) {
         switch.replace_pipeline(Arc::clone(&pipeline), now_ns, &mut Listener(self));
-        self.file.end(&self.pipeline);
+        self.file.set_pipeline(&pipeline);
         self.pipeline = pipeline;
     }
 }
 
 impl Drop for CapturingPoll {
     fn drop(&mut self) {
-        self.file.end(&self.pipeline);
+        self.file.end();
     }
 }
 
@@ -259,7 +270,6 @@ pub struct CapturedPort {
     interface: u32,
     turns: Turns,
     place: usize,
-    pipeline: Arc<Pipeline>,
 }
 
 impl CapturedPort {
@@ -272,7 +282,6 @@ impl CapturedPort {
         number: u32,
         file: &PacketFile,
         (turns, place): (&Turns, usize),
-        pipeline: &Arc<Pipeline>,
     ) -> io::Result<CapturedPort> {
         Ok(CapturedPort {
             interface: file.interface(number, port.name())?,
@@ -280,7 +289,6 @@ impl CapturedPort {
             file: file.clone(),
             turns: turns.clone(),
             place,
-            pipeline: Arc::clone(pipeline),
         })
     }
 }
@@ -298,7 +306,7 @@ impl Port for CapturedPort {
         let received = self.port.receive(burst, max.min(1), now_ns);
         for packet in &burst.as_slice()[before..] {
             let mut state = self.file.state();
-            state.enter(self.interface, now_ns, packet.data(), &self.pipeline);
+            state.enter(self.interface, now_ns, packet.data());
         }
         received
     }
@@ -318,4 +326,57 @@ impl Port for CapturedPort {
     }
 
     delegate_port!(port: counters, state, why_down, readiness, room, is_timer, begin_last_round, flush);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_daemon::Start;
+    use forebay_ir::Location;
+
+    const PROGRAM: &str = r#"
+        #include <v1model.p4>
+        struct none { }
+        parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) { state start { transition accept; } }
+        control C(inout none h, inout none m) { apply { } }
+        control X(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
+        control D(packet_out p, in none h) { apply { } }
+        V1Switch(P(), C(), X(), X(), C(), D()) main;
+    "#;
+
+    /// A program whose files are called so.
+    fn program(file: &str) -> Arc<Pipeline> {
+        let start = Start::read(PROGRAM.as_bytes(), Default::default()).expect("a correct program");
+        let mut program = start.pipeline.program().clone();
+        program.files.iter_mut().for_each(|name| *name = file.to_owned());
+        Arc::new(Pipeline::load(program).expect("it was loaded before"))
+    }
+
+    #[test]
+    fn drops_are_placed_in_the_program_that_runs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("capture.pcapng");
+        let file = PacketFile::create(&path).expect("a file");
+        let interface = file.interface(1, "port").expect("it can be written");
+        let (first, second) = (program("first.p4"), program("second.p4"));
+        let mut poll = CapturingPoll::new(file.clone(), Turns::new(1), Arc::clone(&first));
+        let mut switch = Switch::new(first, Default::default());
+        poll.replace(&mut switch, second, 0);
+        for _ in 0..2 {
+            file.state().enter(interface, 0, &[0; 60]);
+            let mut listener = Listener(&poll);
+            listener.event(Event::ParserError {
+                error: "NoMatch",
+                location: Location { file: 0, line: 7 },
+            });
+            listener.event(Event::Verdict {
+                text: "drop: parser_error",
+            });
+        }
+        drop(poll);
+        let written = std::fs::read(&path).expect("a file");
+        let text = String::from_utf8_lossy(&written);
+        assert_eq!(text.matches("second.p4:7").count(), 2);
+        assert!(!text.contains("first.p4"));
+    }
 }

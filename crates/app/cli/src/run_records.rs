@@ -53,7 +53,7 @@ impl Records {
         }
         if let Some(file) = &self.capture {
             let turns = Turns::new(ports.len());
-            ports = captured_in(file, ports, &turns, pipeline)?;
+            ports = captured_in(file, ports, &turns)?;
             daemon.poll_by(Box::new(CapturingPoll::new(file.clone(), turns, Arc::clone(pipeline))));
         }
         Ok(ports)
@@ -92,14 +92,9 @@ fn logged(ports: Vec<NumberedPort>, log: &PacketLog, turns: &Turns) -> Vec<Numbe
 }
 
 /// The ports, captured in one file.
-fn captured_in(
-    file: &PacketFile,
-    ports: Vec<NumberedPort>,
-    turns: &Turns,
-    pipeline: &Arc<Pipeline>,
-) -> Result<Vec<NumberedPort>> {
+fn captured_in(file: &PacketFile, ports: Vec<NumberedPort>, turns: &Turns) -> Result<Vec<NumberedPort>> {
     let captured = |(place, (number, port)): (usize, NumberedPort)| -> Result<NumberedPort> {
-        let port = CapturedPort::new(port, number, file, (turns, place), pipeline)?;
+        let port = CapturedPort::new(port, number, file, (turns, place))?;
         Ok((number, Box::new(port) as Box<dyn Port>))
     };
     ports.into_iter().enumerate().map(captured).collect()
