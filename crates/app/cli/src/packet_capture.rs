@@ -337,7 +337,9 @@ mod tests {
     const PROGRAM: &str = r#"
         #include <v1model.p4>
         struct none { }
-        parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) { state start { transition accept; } }
+        parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) {
+            state start { transition accept; }
+        }
         control C(inout none h, inout none m) { apply { } }
         control X(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
         control D(packet_out p, in none h) { apply { } }

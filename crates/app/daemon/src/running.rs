@@ -314,9 +314,9 @@ impl Running {
         self.slot.present()
     }
 
-    /// Replaces the program; packets inside the switch leave first, by the program with which they came in. Returns whether
-    /// all workers run the new one: it waits for them two seconds at most, and they take it over later when it returns
-    /// `false`.
+    /// Replaces the program; packets inside the switch leave first, by the program with which they came in. Returns
+    /// whether all workers run the new one: it waits for them two seconds at most, and they take it over later when it
+    /// returns `false`.
     pub fn replace(&self, pipeline: Arc<Pipeline>) -> bool {
         self.slot.install(pipeline);
         self.slot.wait()

@@ -73,8 +73,8 @@ impl Store {
     /// snapshot; it is written to new files, so that everything is on the disk. When they cannot be written, the store
     /// takes no batches before a snapshot ([`Store::takes_batches`]).
     ///
-    /// A folder that is in use is waited for, a second at most: a process keeps its locks for some hundredths of a second
-    /// after it was killed.
+    /// A folder that is in use is waited for, a second at most: a process keeps its locks for some hundredths of a
+    /// second after it was killed.
     ///
     /// # Errors
     /// When the folder cannot be used, another switch uses it, or a file is damaged or missing.

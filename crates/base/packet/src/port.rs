@@ -294,8 +294,8 @@ pub trait Port: Send {
         PortState::Up
     }
 
-    /// Why a port is [`PortState::Down`], or still [`PortState::Gone`], as text for the user; `None` if it is neither or
-    /// the reason is unknown.
+    /// Why a port is [`PortState::Down`], or still [`PortState::Gone`], as text for the user; `None` if it is neither
+    /// or the reason is unknown.
     fn why_down(&self) -> Option<String> {
         None
     }

@@ -271,7 +271,8 @@ impl RunFolder {
         }
     }
 
-    /// Takes the statistics out of a log that has become long; messages stay. Who may not write there leaves it as it is.
+    /// Takes the statistics out of a log that has become long; messages stay. Who may not write there leaves it as it
+    /// is.
     fn shorten_log(&self, name: &str) {
         let path = self.log(name);
         if std::fs::metadata(&path).is_ok_and(|log| log.len() > LOG_BYTES)

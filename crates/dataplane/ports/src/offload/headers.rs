@@ -46,8 +46,8 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// `None` for another protocol, headers of IP that are not whole, and of IPv6 for a fragment, a jumbogram, or a route
-    /// that has not been gone to its end.
+    /// `None` for another protocol, headers of IP that are not whole, and of IPv6 for a fragment, a jumbogram, or a
+    /// route that has not been gone to its end.
     pub(crate) fn find(frame: &[u8]) -> Option<Transport> {
         let (network, network_at) = find_network(frame)?;
         let (protocol, transport_at) = match network {

@@ -26,8 +26,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads the headers of a super-frame; `None` when [`Transport::find`] does not find its protocol, or its headers are
-    /// not whole.
+    /// Reads the headers of a super-frame; `None` when [`Transport::find`] does not find its protocol, or its headers
+    /// are not whole.
     pub(crate) fn new(frame: &[u8], segmentation: Segmentation) -> Option<Plan> {
         let protocol = match segmentation.kind {
             SegmentationKind::Tcp => TCP,

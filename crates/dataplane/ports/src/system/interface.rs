@@ -10,8 +10,8 @@ use libc::{c_int, c_short, ifreq};
 
 use super::{check, unix};
 
-/// Attributes that say what sort of interface one is (`linux/if_link.h`), the name of TUN's, and how many queues of such
-/// a device are in use (IFLA_TUN_NUM_QUEUES).
+/// Attributes that say what sort of interface one is (`linux/if_link.h`), the name of TUN's, and how many queues of
+/// such a device are in use (IFLA_TUN_NUM_QUEUES).
 const LINK_INFORMATION: u16 = 18;
 const INFORMATION_KIND: u16 = 1;
 const INFORMATION_DATA: u16 = 2;

@@ -181,8 +181,8 @@ impl XdpSocket {
         self.descriptor.as_fd()
     }
 
-    /// Whether its interface was deleted or moved to another network namespace since the last look. It stays without one,
-    /// also when the interface returns with the same number.
+    /// Whether its interface was deleted or moved to another network namespace since the last look. It stays without
+    /// one, also when the interface returns with the same number.
     pub(crate) fn has_lost_interface(&self) -> bool {
         take_error(self.descriptor()).is_ok_and(|error| error == libc::ENETDOWN)
     }
