@@ -87,6 +87,8 @@ pub struct Host {
     root: PathBuf,
     /// Whether an AF_XDP socket and its map can be made; otherwise why not.
     xdp: Result<(), String>,
+    /// The interfaces of this process's network namespace; none where the files alone tell.
+    interfaces: Option<Vec<String>>,
 }
 
 impl Host {
@@ -95,6 +97,7 @@ impl Host {
         Host {
             root: "/".into(),
             xdp: forebay_ports::try_xdp().map_err(|error| error.to_string()),
+            interfaces: Some(forebay_ports::interface_names()).filter(|names| !names.is_empty()),
         }
     }
 
@@ -182,6 +185,7 @@ mod tests {
         let host = Host {
             root: folder.path().to_owned(),
             xdp: Ok(()),
+            interfaces: None,
         };
         let interfaces: Vec<String> = interfaces.iter().map(|name| (*name).to_owned()).collect();
         host.checks(&interfaces)
@@ -247,6 +251,20 @@ mod tests {
             assert_eq!(check.name, *name, "{check:?}");
             assert!(!check.why.is_empty() && !check.mend.is_empty(), "{check:?}");
         }
+    }
+
+    #[test]
+    fn interfaces_of_another_namespace_are_not_looked_at() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of_eth1 = folder.path().join("sys/class/net/eth1/queues/rx-0");
+        std::fs::create_dir_all(of_eth1).expect("a folder");
+        let host = Host {
+            root: folder.path().to_owned(),
+            xdp: Ok(()),
+            interfaces: Some(vec!["eth7".to_owned()]),
+        };
+        let verdicts = ["eth1", "eth7"].map(|name| interface::checks(&host, name).remove(0).verdict);
+        assert_eq!(verdicts, [Verdict::Lacking, Verdict::Advice]);
     }
 
     #[test]
