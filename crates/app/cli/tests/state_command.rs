@@ -140,6 +140,23 @@ fn a_damaged_log() {
 }
 
 #[test]
+fn a_snapshot_with_something_behind_it() {
+    let above = tempfile::tempdir().expect("a folder");
+    let state = kept(above.path());
+    let snapshot = state.join("snapshot-00000001");
+    let mut bytes = fs::read(&snapshot).expect("there is a snapshot");
+    bytes.extend([0; 7]);
+    fs::write(&snapshot, bytes).expect("it can be written");
+    assert_eq!(state_command(&["check"], &state).0, 1);
+    let (code, said) = state_command(&["repair", "--yes"], &state);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("3 batches of its log"), "{said}");
+    assert!(said.contains("lost: 7 bytes behind the snapshot"), "{said}");
+    assert_eq!(entries(&state), 3);
+    assert_eq!(state_command(&["check"], &state).0, 0);
+}
+
+#[test]
 fn files_that_are_missing() {
     let above = tempfile::tempdir().expect("a folder");
     let state = kept(above.path());

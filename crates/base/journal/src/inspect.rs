@@ -55,7 +55,7 @@ pub struct Generation {
     pub snapshot: FileReport,
     /// The file of the log.
     pub log: FileReport,
-    /// The snapshot; none when it is missing or damaged.
+    /// The snapshot; none when it is missing or damaged itself. It is also there when something follows it.
     pub state: Option<Vec<u8>>,
     /// The batches of the log in front of its end or of damage.
     pub batches: Vec<Vec<u8>>,
@@ -201,7 +201,11 @@ fn damaged(offset: u64, problem: &str, records_behind: u64) -> Tail {
 fn snapshot(version: Version, bytes: &[u8]) -> (Tail, Vec<Vec<u8>>) {
     match record::find(version, bytes, HEADER, 0) {
         Found::Record(state, end) if end == bytes.len() => (Tail::Whole, vec![state.to_vec()]),
-        Found::Record(_, end) => (damaged(end as u64, "something follows the snapshot", 0), Vec::new()),
+        // A repair can restore it.
+        Found::Record(state, end) => (
+            damaged(end as u64, "something follows the snapshot", 0),
+            vec![state.to_vec()],
+        ),
         Found::End | Found::Torn => {
             let end = bytes.len() as u64;
             (damaged(end, "the snapshot is not complete", 0), Vec::new())

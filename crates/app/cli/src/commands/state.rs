@@ -330,6 +330,10 @@ fn plan(inspection: &Inspection, generation: &Generation, loadable: &Loadable) -
         "kept: the snapshot of generation {} and {} batches of its log\n",
         generation.number, loadable.batches
     );
+    if let Tail::Damaged { offset, .. } = &generation.snapshot.tail {
+        let bytes = generation.snapshot.bytes - offset;
+        let _ = writeln!(text, "lost: {bytes} bytes behind the snapshot, which is whole");
+    }
     let newest = inspection.newest().map_or(generation.number, |newest| newest.number);
     if newest != generation.number {
         let _ = writeln!(
