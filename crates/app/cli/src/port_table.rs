@@ -106,7 +106,8 @@ impl PortTable {
         let before = self.before.insert(port.number, now).unwrap_or_default();
         let rate = |now: u64, before: u64| {
             if seconds > 0.0 {
-                (now - before) as f64 / seconds
+                // AF_XDP takes back what an interface has refused.
+                now.saturating_sub(before) as f64 / seconds
             } else {
                 0.0
             }
@@ -198,11 +199,14 @@ mod tests {
             counters: PortCounters::default(),
             drops: Vec::new(),
         };
+        report.counters.count_sent(60);
         table.text(std::slice::from_ref(&report), 1.0);
         for _ in 0..10 {
             report.counters.count_received(125);
         }
+        report.counters.sent_packets -= 1;
         let json = table.json(&[report], 2.0, 3.0);
         assert_eq!(json["ports"][0]["received_bits_per_second"], 5000.0);
+        assert_eq!(json["ports"][0]["sent_packets_per_second"], 0.0, "it was refused");
     }
 }
