@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forebay.ptf
-from forebay import Batch, Simulation, Switch, compile, examples, sweep
+from forebay import Batch, Departures, Simulation, Switch, compile, examples, sweep
 from forebay._extras import needed
 from forebay.testing import assert_output
 
@@ -91,6 +91,15 @@ def test_results_as_arrow() -> None:
     assert np.array_equal(departures["departed_ps"].to_numpy(), frames.departed_ps)
     found = sweep(QUEUE, {"LOAD": [10]}, processes=1)
     assert found.to_arrow().column_names == ["point", "seed", "LOAD", "measure", "sample", "value"]
+
+
+def test_types_of_arrow_are_those_of_columns_that_are_empty() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    of_a_timer = np.array([[0, -1, 0, -1, 1_000, 64]], dtype=np.int64)
+    tables = [Departures(["switch:1"], [], rows).to_arrow() for rows in (of_a_timer, of_a_timer[:0])]
+    text, number = pyarrow.string(), pyarrow.int64()
+    assert [table.schema.types for table in tables] == [[text, text, number, number, number, number]] * 2
+    assert tables[0].to_pylist()[0]["source"] is None and tables[0].to_pylist()[0]["arrived_ps"] is None
 
 
 def test_a_package_that_is_missing_is_named_with_its_extra() -> None:

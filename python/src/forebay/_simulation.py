@@ -49,9 +49,14 @@ def _one(value: object) -> str:
 
 
 def arrow(columns: Mapping[str, NDArray[Any]]) -> Any:
-    """Columns as a `pyarrow.Table`."""
+    """Columns as a `pyarrow.Table`: objects are texts or none, masked numbers are none. So the types are those of the columns, whatever
+    is in them."""
     [pyarrow] = needed("parquet", "pyarrow")
-    return pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
+    arrays = {
+        name: pyarrow.array(values, pyarrow.string() if values.dtype == object else None)
+        for name, values in columns.items()
+    }
+    return pyarrow.table(arrays)
 
 
 class _Numbers:
@@ -179,9 +184,7 @@ class Departures:
         for name in ("sequence", "arrived_ps", "departed_ps", "bytes"):
             column: NDArray[Any] = getattr(self, name)
             # A packet of a timer was made of no frame.
-            columns[name] = (
-                np.array([None if it < 0 else it for it in column.tolist()]) if (column < 0).any() else column
-            )
+            columns[name] = np.ma.masked_less(column, 0)
         return arrow(columns)
 
     def of(self, port: str) -> NDArray[np.bool_]:
