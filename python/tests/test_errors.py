@@ -207,6 +207,8 @@ def test_an_unstable_queue_is_named(name: str) -> None:
         (lambda: queueing.waiting_distribution(1, 1.0, 1 + 1e-9), r"load = .* must be farther below 1"),
         (lambda: queueing.waiting_distribution(1, 1.0, 1 + 1e-9, "fixed"), r"load = .* must be farther below 1"),
         (lambda: queueing.places_for_loss(8, 1.0, 0.1251, 1e-9), r"loss = 1e-09 must be larger"),
+        (lambda: queueing.loss_with_buffer(1, 1.0, 1e-9, 3), r"message_rate / service_rate = 1e\+09 must be less"),
+        (lambda: queueing.loss_with_buffer(1, 1.0, 1e-9, 3, "fixed"), r"message_rate / service_rate = 1e\+09 must"),
         (lambda: queueing.service_time_from_rates(1.0, 1.0, lambda t: t), r"accepted = 1 must be < arrival_rate = 1"),
         (lambda: queueing.service_time_from_rates(1.0, 0.1, lambda t: t, longest=1.0), r"longest = 1 must be a time"),
         (lambda: queueing.share_of_fall(2, 2.0), r"delta = 2 must be >= first = 0\.01 and <= last = 1"),

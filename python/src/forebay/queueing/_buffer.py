@@ -44,7 +44,7 @@ def waiting_distribution(n: int, message_rate: float, service_rate: float, servi
 def loss_with_buffer(
     n: int, message_rate: float, service_rate: float, places: int, service: Service = "exponential"
 ) -> float:
-    """Share of N-packets lost when `places` can wait beside the one in service. Any load is allowed.
+    """Share of N-packets lost when `places` can wait beside the one in service. A load of 1 or more is allowed.
 
     The chain of messages present (waiting N-packets times N, and the messages of the next one) at the beginnings of
     service is solved exactly. For `places` = 0 and fixed service this is G/D/1/1.
@@ -109,11 +109,15 @@ def _packets_of(n: int, messages: Array) -> Array:
 
 def _messages_in_service(a: float, service: Service) -> Array:
     """Probabilities of 0, 1, 2, ... messages during one service, a on average; the rest, below 1e-17, at the last."""
+    values = 1 + np.log(1e-17) / -np.log1p(1 / a) if service == "exponential" else a + 12 * np.sqrt(a) + 40
+    if values > VALUES_MAX:
+        raise ValueError(
+            f"message_rate / service_rate = {a:g} must be less: a number of messages has over {VALUES_MAX} values"
+        )
+    number = np.arange(int(np.ceil(values)))
     if service == "exponential":
-        length = 1 + int(np.ceil(np.log(1e-17) / -np.log1p(1 / a)))
-        probabilities: Array = np.exp(-np.arange(length) * np.log1p(1 / a)) / (1 + a)
+        probabilities: Array = np.exp(-number * np.log1p(1 / a)) / (1 + a)
     else:
-        number = np.arange(int(np.ceil(a + 12 * np.sqrt(a) + 40)))
         probabilities = np.exp(number * np.log(a) - a - gammaln(number + 1.0))
     probabilities[-1] += 1 - probabilities.sum()
     return probabilities
