@@ -69,6 +69,11 @@ def test_loss_is_that_of_a_simulation(n: int, places: int, service: str) -> None
     assert abs(estimate.mean - exact) < 2 * estimate.half_width < 0.05 * exact
 
 
+def test_no_share_is_negative() -> None:
+    for load in (1e-2, 1e-4, 1e-6):
+        assert all(loss_with_buffer(8, load, 1.0, places, "fixed") >= 0 for places in range(6))
+
+
 def test_places_are_the_fewest() -> None:
     for service in ("exponential", "fixed"):
         places = places_for_loss(4, 1.0, 0.3, 1e-4, service)

@@ -67,7 +67,8 @@ def loss_with_buffer(
         # The next service takes one of those that wait, or the first that is complete.
         after = np.where(kept > 0, (kept - 1) * n + present % n, 0)
         np.add.at(matrix[begin], after, coming)
-    mean_lost = float(_stationary(matrix) @ lost)
+    # What is left by rounding may be less than nothing.
+    mean_lost = max(float(_stationary(matrix) @ lost), 0.0)
     return mean_lost / (1 + mean_lost)
 
 
