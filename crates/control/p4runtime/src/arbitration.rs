@@ -78,6 +78,8 @@ impl Arbitration {
         let role = claim.role.clone().unwrap_or_default();
         let election = claim.election_id.map(number);
         self.check(stream, claim, &role.name, election)?;
+        // Before its first primary nobody has described the role, but the operator may have.
+        let undescribed = RoleConfig::new(None, reads_only(&role.name))?;
         let config = RoleConfig::new(role.config, reads_only(&role.name))?;
         self.check_exclusive(&role.name, &config)?;
         let controller = Controller {
@@ -85,7 +87,10 @@ impl Arbitration {
             election,
         };
         self.streams.insert(stream, controller);
-        let entry = self.roles.entry(role.name.clone()).or_default();
+        let entry = self.roles.entry(role.name.clone()).or_insert_with(|| Role {
+            config: undescribed,
+            ..Role::default()
+        });
         let was_primary = entry.primary == Some(stream);
         if election.is_some_and(|election| entry.highest.is_none_or(|highest| election >= highest)) {
             entry.highest = election;

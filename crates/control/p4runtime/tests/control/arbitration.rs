@@ -336,6 +336,8 @@ fn read_only_roles() {
     };
     switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
     switch.push(Action::VerifyAndCommit, Some(config())).unwrap();
+    switch.arbitrate(B, "monitor", None).unwrap();
+    assert_eq!(write_as(&mut switch, 1, "monitor", None), Code::PermissionDenied);
     switch.arbitrate(B, "monitor", Some(1)).unwrap();
     assert_eq!(write_as(&mut switch, 1, "monitor", Some(1)), Code::PermissionDenied);
     assert_eq!(write_as(&mut switch, 1, "", Some(1)), Code::Ok);
