@@ -89,6 +89,30 @@ fn what_is_computed_while_parsing_is_not_known() {
     assert_eq!(tree.walk(&[0; 80], 0, 0).header_bytes, 2 + 76);
 }
 
+/// A part of the port number decides, not all of it: port 9 goes the way of port 1.
+#[test]
+fn bits_of_a_port_are_known() {
+    for (key, one) in [("sm.ingress_port[2:0]", "3w0x1"), ("sm.ingress_port & 9w0x7", "9w0x1")] {
+        let text = PROGRAM
+            .replace(
+                "slot hdr.words.$valid",
+                "slot sm.ingress_port: bit<9> intrinsic\nslot hdr.words.$valid",
+            )
+            .replace(
+                "stage parser = P",
+                "intrinsic ingress_port = sm.ingress_port\nstage parser = P",
+            )
+            .replace("(hdr.small.b)", &format!("({key})"))
+            .replace("8w0x1", one);
+        let program = forebay_ir::text::read(&text).expect("a program");
+        let spec = ChipSpec::known("tofino").unwrap();
+        let costs = Costs::new(&program, &spec.parser, Role::Ingress);
+        let tree = ParseTree::new(&program, program.stage(Role::Parser).unwrap(), &costs, 1);
+        let header_bytes = |port| tree.walk(&[0; 80], 0, port).header_bytes;
+        assert_eq!([1, 3, 9].map(header_bytes), [2 + 76, 2, 2 + 76], "{key}");
+    }
+}
+
 /// No length of headers takes a state more than a byte less does, on any chip: there are no cliffs.
 #[test]
 fn a_byte_more_of_headers_takes_less_than_a_state_more() {

@@ -47,8 +47,9 @@ enum Node {
 enum Key {
     Bits(FrameBits),
     Constant(u64),
-    InstanceType,
-    IngressPort,
+    /// The bits of it in a mask.
+    InstanceType(u64),
+    IngressPort(u64),
 }
 
 /// Up to 64 bits of a frame, wherever they begin.
@@ -194,8 +195,8 @@ impl Key {
         match self {
             Key::Bits(bits) => bits.read(frame),
             Key::Constant(value) => Some(value),
-            Key::InstanceType => Some(instance_type.into()),
-            Key::IngressPort => Some(ingress_port.into()),
+            Key::InstanceType(mask) => Some(u64::from(instance_type) & mask),
+            Key::IngressPort(mask) => Some(u64::from(ingress_port) & mask),
         }
     }
 }
@@ -415,8 +416,8 @@ fn key_of(value: Value) -> Option<Key> {
     match value {
         Value::Constant(bits) => bits.try_to_u64().map(Key::Constant),
         Value::Frame { bit, width, mask } => Some(Key::Bits(FrameBits::new(bit, width, mask))),
-        Value::InstanceType => Some(Key::InstanceType),
-        Value::IngressPort => Some(Key::IngressPort),
+        Value::InstanceType { mask } => Some(Key::InstanceType(mask)),
+        Value::IngressPort { mask } => Some(Key::IngressPort(mask)),
         Value::Unknown => None,
     }
 }

@@ -11,10 +11,10 @@ pub(crate) enum Value {
     Constant(Bits),
     /// Bits of the frame, at most 64, of which those in the mask count.
     Frame { bit: u32, width: u32, mask: u64 },
-    /// The packet's instance type.
-    InstanceType,
-    /// The port that it came by.
-    IngressPort,
+    /// The packet's instance type, of which the bits in the mask count.
+    InstanceType { mask: u64 },
+    /// The port that it came by, likewise.
+    IngressPort { mask: u64 },
     /// Something else.
     Unknown,
 }
@@ -38,8 +38,8 @@ impl Values {
             }
         }
         for (name, value) in [
-            ("instance_type", Value::InstanceType),
-            ("ingress_port", Value::IngressPort),
+            ("instance_type", Value::InstanceType { mask: u64::MAX }),
+            ("ingress_port", Value::IngressPort { mask: u64::MAX }),
         ] {
             known.extend(program.intrinsic.get(name).map(|slot| (*slot, value)));
         }
@@ -93,17 +93,24 @@ fn ones(width: u32) -> u64 {
 fn binary(op: BinaryOp, left: Value, right: Value) -> Value {
     match (left, right) {
         (Value::Constant(left), Value::Constant(right)) => Value::Constant(op.apply(&left, &right)),
-        (Value::Frame { bit, width, mask }, Value::Constant(constant))
-        | (Value::Constant(constant), Value::Frame { bit, width, mask })
-            if op == BinaryOp::And =>
-        {
-            Value::Frame {
-                bit,
-                width,
-                mask: mask & constant.to_u64_saturating(),
-            }
+        (value, Value::Constant(constant)) | (Value::Constant(constant), value) if op == BinaryOp::And => {
+            masked(value, constant.to_u64_saturating())
         }
         _ => Value::Unknown,
+    }
+}
+
+/// A value without the bits that are not in the mask.
+fn masked(value: Value, more: u64) -> Value {
+    match value {
+        Value::Frame { bit, width, mask } => Value::Frame {
+            bit,
+            width,
+            mask: mask & more,
+        },
+        Value::InstanceType { mask } => Value::InstanceType { mask: mask & more },
+        Value::IngressPort { mask } => Value::IngressPort { mask: mask & more },
+        Value::Constant(_) | Value::Unknown => Value::Unknown,
     }
 }
 
@@ -115,7 +122,7 @@ fn slice(value: Value, hi: u32, lo: u32) -> Value {
             width: hi - lo + 1,
             mask: (mask >> lo) & ones(hi - lo + 1),
         },
-        Value::InstanceType | Value::IngressPort if lo == 0 => value,
+        Value::InstanceType { .. } | Value::IngressPort { .. } if lo == 0 => masked(value, ones(hi + 1)),
         _ => Value::Unknown,
     }
 }
