@@ -113,6 +113,32 @@ fn bits_of_a_port_are_known() {
     }
 }
 
+/// States behind a field whose length a packet decides take their time, too; of a loop there one round counts.
+#[test]
+fn a_way_does_not_end_where_a_length_is_not_known() {
+    let with_varbit = PROGRAM
+        .replace(
+            "slot hdr.words.$valid",
+            "slot hdr.small.o: bit<320> field hdr.small\nslot hdr.small.o.$length: bit<32> varbit_length hdr.small\n\
+             slot hdr.words.$valid",
+        )
+        .replace(
+            "  field b = hdr.small.b\n",
+            "  field b = hdr.small.b\n  field o = hdr.small.o length hdr.small.o.$length\n",
+        )
+        .replace("extract hdr.small", "extract hdr.small varbit zext(32, hdr.small.a)");
+    let with_loop = with_varbit.replace("  jump block2\n", "  jump block1\n");
+    let spec = ChipSpec::known("tofino").unwrap();
+    for text in [with_varbit, with_loop] {
+        let program = forebay_ir::text::read(&text).expect("a program");
+        let costs = Costs::new(&program, &spec.parser, Role::Ingress);
+        let tree = ParseTree::new(&program, program.stage(Role::Parser).unwrap(), &costs, 1);
+        let walk = |frame: &[u8]| tree.walk(frame, 0, 0);
+        assert_eq!((walk(&[0; 80]).parts, walk(&[0; 80]).header_bytes), (2 * PARTS, 2));
+        assert_eq!((walk(&[1; 80]).parts, walk(&[1; 80]).header_bytes), (7 * PARTS, 78));
+    }
+}
+
 /// No length of headers takes a state more than a byte less does, on any chip: there are no cliffs.
 #[test]
 fn a_byte_more_of_headers_takes_less_than_a_state_more() {

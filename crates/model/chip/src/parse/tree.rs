@@ -3,7 +3,7 @@
 use super::cycles::{Costs, Taken, bits_of};
 use super::values::{Value, Values};
 use forebay_bits::Bits;
-use forebay_ir::{BlockId, Body, Expr, HeaderId, KeySet, Op, Program, SelectCase, Terminator};
+use forebay_ir::{BlockId, Body, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes of a tree: what is deeper counts as the end of its way.
@@ -90,9 +90,10 @@ impl ParseTree {
         let way = Way {
             values: Values::new(program),
             taken: Taken::new(added_states),
-            bit: 0,
+            bit: Some(0),
             header_bits: 0,
             blocks: 0,
+            met: BTreeSet::new(),
         };
         let root = builder.unfold(BlockId(0), way);
         ParseTree {
@@ -245,9 +246,27 @@ impl FrameBits {
 struct Way {
     values: Values,
     taken: Taken,
-    bit: u32,
+    /// Where in the frame; none behind something whose length the packet decides.
+    bit: Option<u32>,
     header_bits: u32,
     blocks: usize,
+    /// Blocks since `bit` is not known: of a loop without a known end one round counts.
+    met: BTreeSet<BlockId>,
+}
+
+impl Way {
+    /// The next bits of the frame go into a slot.
+    fn set_frame(&mut self, slot: SlotId, width: u32) {
+        match self.bit {
+            Some(bit) => self.values.set_frame(slot, bit, width),
+            None => self.values.set(slot, Value::Unknown),
+        }
+    }
+
+    /// The parser moves on by this many bits, which may not be known.
+    fn move_on(&mut self, bits: Option<u32>) {
+        self.bit = self.bit.zip(bits).map(|(bit, more)| bit.saturating_add(more));
+    }
 }
 
 struct Builder<'p> {
@@ -265,16 +284,15 @@ impl Builder<'_> {
             let body = self.body;
             let present = &body.blocks[block.index()];
             way.blocks += 1;
-            if way.blocks > BLOCKS_MAX || self.nodes.len() >= NODES_MAX {
+            let is_again = way.bit.is_none() && !way.met.insert(block);
+            if is_again || way.blocks > BLOCKS_MAX || self.nodes.len() >= NODES_MAX {
                 return self.end(way);
             }
             if present.label.is_some() {
                 way.taken.end_state(self.costs);
             }
             for statement in &present.statements {
-                if !self.follow(&statement.op, &mut way) {
-                    return self.end(way);
-                }
+                self.follow(&statement.op, &mut way);
             }
             block = match &present.terminator {
                 Terminator::Jump(next) => *next,
@@ -297,37 +315,31 @@ impl Builder<'_> {
         }
     }
 
-    /// Follows an operation; whether it is known where the parser stands afterwards.
-    fn follow(&mut self, op: &Op, way: &mut Way) -> bool {
+    /// Follows an operation.
+    fn follow(&mut self, op: &Op, way: &mut Way) {
         match op {
-            Op::Extract { header, varbit_bits } => {
-                self.extract(*header, way);
-                varbit_bits.is_none()
-            }
+            Op::Extract { header, .. } => self.extract(*header, way),
             Op::Advance { bits } => {
                 way.taken.touch();
-                match way.values.of(bits) {
-                    Value::Constant(bits) => way.bit = way.bit.saturating_add(bits.to_u64_saturating() as u32),
-                    _ => return false,
-                }
-                true
+                let bits = match way.values.of(bits) {
+                    Value::Constant(bits) => Some(bits.to_u64_saturating() as u32),
+                    _ => None,
+                };
+                way.move_on(bits);
             }
             Op::Lookahead { slot } => {
                 way.taken.touch();
-                way.values.set_frame(*slot, way.bit, self.program.slot(*slot).width);
-                true
+                way.set_frame(*slot, self.program.slot(*slot).width);
             }
             Op::Assign { slot, value } => {
                 let value = way.values.of(value);
                 way.values.set(*slot, value);
-                true
             }
             _ => {
                 // Lengths, hashes, registers, random numbers.
                 if let Some(slot) = op.target() {
                     way.values.set(slot, Value::Unknown);
                 }
-                true
             }
         }
     }
@@ -335,10 +347,19 @@ impl Builder<'_> {
     fn extract(&mut self, id: HeaderId, way: &mut Way) {
         let header = &self.program.headers[id.index()];
         way.taken.extract(self.program, id, self.costs);
-        for field in header.fields.iter().filter(|field| field.length.is_none()) {
+        for field in &header.fields {
             let width = self.program.slot(field.slot).width;
-            way.values.set_frame(field.slot, way.bit, width);
-            way.bit = way.bit.saturating_add(width);
+            match field.length {
+                None => {
+                    way.set_frame(field.slot, width);
+                    way.move_on(Some(width));
+                }
+                Some(length) => {
+                    way.values.set(field.slot, Value::Unknown);
+                    way.values.set(length, Value::Unknown);
+                    way.move_on(None);
+                }
+            }
         }
         way.values.set(header.valid, Value::Constant(Bits::from_bool(true)));
         way.header_bits += bits_of(self.program, header);
