@@ -88,6 +88,10 @@ def test_mistakes_have_lines(tmp_path: Path) -> None:
         Simulation(QUEUE, LOAD="1,2,3")
     with pytest.raises(ScenarioError, match="sends nothing"):
         Simulation(QUEUE).run(gbps=0)
+    with pytest.raises(ScenarioError, match="the ports take up to 100 Gbps of the first stream"):
+        Simulation(QUEUE).run(gbps=101)
+    with pytest.raises(ScenarioError, match="the ports take up to 100 Gbps of the first stream"):
+        Simulation(QUEUE).run_with_departures(gbps=101)
 
 
 def test_the_table_is_that_of_the_command() -> None:

@@ -251,7 +251,8 @@ class Simulation:
     def run(self, *, seed: int | None = None, gbps: float | None = None) -> Results:
         """Simulates; the interpreter's lock is released meanwhile.
 
-        `seed` begins the random numbers in place of the scenario's; `gbps` is the rate of each stream in place of the scenario's.
+        `seed` begins the random numbers in place of the scenario's; `gbps` is the rate of the first stream in place of the scenario's, and
+        the others keep their ratio to it.
         """
         _check_rate(gbps)
         return Results(self._setup.run(_seed(seed), gbps))

@@ -66,8 +66,8 @@ impl Setup {
     /// Simulates; the results as JSON.
     fn run(&self, py: Python<'_>, seed: Option<u64>, gbps: Option<f64>) -> PyResult<String> {
         detached(py, || {
-            let seed = seed.unwrap_or(self.setup.scenario().seed);
-            Ok(json(&self.setup.run(Run { seed, gbps }, &mut Interruption::new())))
+            let run = self.with_rate(seed, gbps)?;
+            Ok(json(&self.setup.run(run, &mut Interruption::new())))
         })
     }
 
@@ -81,10 +81,8 @@ impl Setup {
         gbps: Option<f64>,
     ) -> PyResult<Recorded<'py>> {
         let (results, names, table) = detached(py, || {
-            let seed = seed.unwrap_or(self.setup.scenario().seed);
-            let (results, departures) = self
-                .setup
-                .run_with_departures(Run { seed, gbps }, &mut Interruption::new());
+            let run = self.with_rate(seed, gbps)?;
+            let (results, departures) = self.setup.run_with_departures(run, &mut Interruption::new());
             let (names, table) = columns(&departures);
             Ok((json(&results), names, table))
         })?;
@@ -104,6 +102,17 @@ impl Setup {
     /// Microseconds between samples.
     fn sample_us(&self) -> f64 {
         self.setup.scenario().sample_us()
+    }
+}
+
+impl Setup {
+    /// A run with this seed and rate, if the scenario can have the rate.
+    fn with_rate(&self, seed: Option<u64>, gbps: Option<f64>) -> PyResult<Run> {
+        if let Some(gbps) = gbps {
+            self.setup.check_rate(gbps).map_err(errors::scenario)?;
+        }
+        let seed = seed.unwrap_or(self.setup.scenario().seed);
+        Ok(Run { seed, gbps })
     }
 }
 

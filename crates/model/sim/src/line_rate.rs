@@ -66,3 +66,31 @@ pub(crate) fn most_gbps(setup: &Setup) -> Option<f64> {
     });
     most.min_by(f64::total_cmp)
 }
+
+/// What sums of rates may be off by.
+const ROUNDING: f64 = 1e-9;
+
+impl Setup {
+    /// Whether a [`Run`](crate::Run) may have this rate in Gbps: that of the first stream, to which the others keep
+    /// their ratio.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn check_rate(&self, gbps: f64) -> Result<(), String> {
+        match self.streams.first().map(|stream| stream.rates[0].1) {
+            None => return Err("there is no [[traffic]] whose rate could be another".to_string()),
+            Some(0) => {
+                return Err(
+                    "the first [[traffic]] begins with a rate of 0, to which no other rate has a ratio".to_string(),
+                );
+            }
+            Some(_) => {}
+        }
+        match most_gbps(self) {
+            Some(most) if gbps > most * (1.0 + ROUNDING) => Err(format!(
+                "a rate of {gbps} Gbps is too much: the ports take up to {most} Gbps of the first stream, with what the others send then"
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -30,7 +30,8 @@ impl Progress for Silent {
 pub struct Run {
     /// Begins the sequences of random numbers.
     pub seed: u64,
-    /// Instead of the rates of all streams, this one, in Gbps.
+    /// Instead of the rate of the first stream, this one, in Gbps; the others keep their ratio to it. One that
+    /// [`Setup::check_rate`] permits.
     pub gbps: Option<f64>,
 }
 

@@ -359,6 +359,22 @@ fn an_egress_parser_reads_so_many_bytes() {
 }
 
 #[test]
+fn a_run_has_no_rate_that_ports_do_not_take_or_that_would_have_no_effect() {
+    let two_rates = SCENARIO.replace("to = [\"switch:1\", \"switch:2\"]", "to = [\"switch:1\"]").replace(
+        "[measure]",
+        "[[traffic]]\nname = \"more\"\nto = [\"switch:2\"]\ngbps = 80\nframe = { udp = { bytes = 100 } }\n[measure]",
+    );
+    let faster = setup(&two_rates.replace("to_gbps = 90", "to_gbps = 50"));
+    assert_eq!(faster.check_rate(50.0), Ok(()));
+    let said = faster.check_rate(51.0).unwrap_err();
+    assert!(said.contains("up to 50 Gbps of the first stream"), "{said}");
+    let search = SCENARIO.find("[search]").expect("the table");
+    let silent = setup(&SCENARIO[..search].replace("gbps = 40", "gbps = 0\nsteps = [[100, 40]]"));
+    let said = silent.check_rate(10.0).unwrap_err();
+    assert!(said.contains("begins with a rate of 0"), "{said}");
+}
+
+#[test]
 fn packets_that_are_lost_in_part_are_told_from_those_that_are_lost_as_a_whole() {
     let ports = "numbers = [2]\nqueues = [{ capacity_bytes = 200 }]";
     let text = format!(
