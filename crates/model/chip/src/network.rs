@@ -10,6 +10,7 @@ use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::Origin;
 use crate::port::{Port, PortReport, QueueSample, WireEnd};
 use forebay_pipeline::{DigestMessage, DropReason, FrameBuffer, IngressPacket, InstanceType, Pipeline};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -293,6 +294,23 @@ impl Network {
     /// The balance of a chip.
     pub fn books(&self, chip: u16) -> &Books {
         &self.chips[usize::from(chip)].books
+    }
+
+    /// Clones and digests of a chip's programs that were never made, so that they are in no balance: sessions that do
+    /// not exist, and limits.
+    pub fn refused(&self, chip: u16) -> BTreeMap<DropReason, u64> {
+        let reasons = [
+            DropReason::NoCloneSession,
+            DropReason::CloneLimit,
+            DropReason::DigestLimit,
+        ];
+        let workers = &self.chips[usize::from(chip)].workers;
+        let count = |reason| -> u64 {
+            let counts = workers.iter().map(|worker| worker.pipeline().drops().get(reason));
+            counts.sum()
+        };
+        let counts = reasons.into_iter().map(|reason| (reason, count(reason)));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Compares, chip by chip, the number of packets inside according to the books with the number that is counted

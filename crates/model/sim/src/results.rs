@@ -210,6 +210,9 @@ pub struct ChipResults {
     pub lost: BTreeMap<String, u64>,
     /// Dropped by the program, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// Clones and digests that were never made, by reason: they are in no balance.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, u64>,
     /// Ports that carried something.
     pub ports: Vec<PortResults>,
     /// The most bytes that were in headroom at any time.

@@ -415,6 +415,7 @@ impl<'a> Simulation<'a> {
         let books = self.network.books(index);
         let errors = &setup.program.errors;
         let dropped = books.program_drops().iter();
+        let refused = self.network.refused(index).into_iter();
         let lost = self.meter.lost.iter().filter(|((place, _), _)| place.chip == index);
         ChipResults {
             name: setup.name.clone(),
@@ -431,6 +432,7 @@ impl<'a> Simulation<'a> {
                 .map(|((place, loss), count)| (format!("{}.{}", place.port, loss.name()), *count))
                 .collect(),
             dropped: dropped.map(|(reason, count)| (reason.label(errors), *count)).collect(),
+            refused: refused.map(|(reason, count)| (reason.label(errors), count)).collect(),
             ports: self.ports(index),
             headroom_max_bytes: self.network.headroom_max_bytes(index),
             buffer_max_bytes: self.network.buffer_bytes(index).1,

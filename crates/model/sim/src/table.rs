@@ -272,6 +272,9 @@ fn chip(chip: &ChipResults, text: &mut String) {
     for (reason, count) in &chip.dropped {
         line!(text, "  dropped by the program, {reason}: {count}");
     }
+    for (reason, count) in &chip.refused {
+        line!(text, "  clones or digests that were never made, {reason}: {count}");
+    }
     ports(chip, text);
     line!(text, "  packet buffer at most {} bytes", chip.buffer_max_bytes);
     let pauses: u64 = chip.ports.iter().map(|port| port.pauses_sent).sum();

@@ -259,6 +259,16 @@ fn results(text: &str) -> Results {
     setup(text).run(Run { seed: 1, gbps: None }, &mut Silent)
 }
 
+/// They are in no balance, since there never was such a packet.
+#[test]
+fn clones_to_a_session_that_does_not_exist_are_counted() {
+    let results = results(&DISAGGREGATING.replace("mirroring_add 1002 2\n", ""));
+    let refused = results.chips[0].refused.get("no_clone_session").copied();
+    assert_eq!((refused, results.chips[0].copies), (Some(2 * results.sent()), 0));
+    assert!(results_text(&results).contains("never made, no_clone_session: "));
+    assert!(self::results(DISAGGREGATING).chips[0].refused.is_empty());
+}
+
 #[test]
 fn messages_in_n_packets_are_followed_and_copies_are_counted_apart() {
     let results = results(DISAGGREGATING);
