@@ -53,6 +53,11 @@ impl Plan {
         1.0 / self.utilisation
     }
 
+    /// Whether a loopback port has to carry more than its rate.
+    pub fn is_overloaded(&self) -> bool {
+        self.utilisation > 1.0 + TOLERANCE
+    }
+
     /// Whether this is the better one: no overload, then less recirculated bandwidth, then ports that are more evenly
     /// loaded.
     pub(crate) fn is_better_than(&self, other: &Plan) -> bool {

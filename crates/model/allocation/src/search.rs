@@ -86,7 +86,7 @@ impl Search<'_> {
         };
         match &self.best {
             None => true,
-            Some(best) if best.utilisation > 1.0 + TOLERANCE => least / capacity(self.problem) < best.utilisation,
+            Some(best) if best.is_overloaded() => least / capacity(self.problem) < best.utilisation,
             Some(best) => least < best.recirculated_gbps - TOLERANCE,
         }
     }

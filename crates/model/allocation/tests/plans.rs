@@ -97,6 +97,22 @@ fn a_long_chain_is_folded_through_both_pipelines() {
 }
 
 #[test]
+fn a_port_that_is_just_full_is_not_overloaded() {
+    let functions = ["a", "b", "c", "d"];
+    let mut text = "chip = \"small\"\nloopback_ports = [14]\n".to_string();
+    for name in functions {
+        text.push_str(&function(name, 12));
+    }
+    for (port, gbps) in [(0, 33.6), (1, 33.2), (2, 33.2)] {
+        text.push_str(&flow(&format!("f{port}"), port, port, gbps, &functions));
+    }
+    let plan = solved(&text);
+    assert_eq!(passes(&plan), [2, 2, 2]);
+    assert!(plan.utilisation > 1.0, "the sum is rounded up: {plan:?}");
+    assert!(!plan.is_overloaded());
+}
+
+#[test]
 fn order_within_a_half_is_that_of_the_file() {
     let text = [
         "chip = \"small\"\nloopback_ports = [7]\n".to_string(),

@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         true => output::print_json(&to_json(&problem, &plan, search))?,
         false => output::print(&to_text(&problem, &plan, search))?,
     }
-    Ok(match plan.utilisation > 1.0 {
+    Ok(match plan.is_overloaded() {
         true => Status::Bad,
         false => Status::Good,
     })
@@ -153,7 +153,7 @@ fn to_text(problem: &Problem, plan: &Plan, search: Option<(bool, u64)>) -> Strin
 fn headroom(plan: &Plan) -> String {
     match plan.utilisation {
         0.0 => String::new(),
-        share if share > 1.0 => format!(": overloaded, {:.0} % of each flow would pass", 100.0 * plan.headroom()),
+        _ if plan.is_overloaded() => format!(": overloaded, {:.0} % of each flow would pass", 100.0 * plan.headroom()),
         _ => format!(", so all flows may grow to {:.2} times their rates", plan.headroom()),
     }
 }
