@@ -64,6 +64,22 @@ def test_a_mark_with_an_unknown_option_is_an_error(folder: Path) -> None:
     assert "1 error" in output and "the mark p4 has no option 'entrys'; there are define" in output, output
 
 
+def test_folders_of_a_mark_are_beside_the_test(folder: Path) -> None:
+    headers = folder / "headers"
+    headers.mkdir()
+    (headers / "size.p4").write_text("#define SIZE 4\n")
+    program = (folder / "reflector.p4").read_text()
+    (folder / "reflector.p4").write_text('#include "size.p4"\n' + program)
+    marks = ('include="headers"', 'include=["headers"]', f"include=[{str(headers)!r}]")
+    tests = [
+        f'@pytest.mark.p4("reflector.p4", {mark})\ndef test_{number}(switch): pass\n'
+        for number, mark in enumerate(marks)
+    ]
+    (folder / "test_router.py").write_text("import pytest\n" + "".join(tests))
+    output = run(folder.parent, str(folder))
+    assert "3 passed" in output, output
+
+
 def test_stf_files_are_tests_when_asked_for(folder: Path) -> None:
     output = run(folder, "--stf", "--ignore=test_router.py")
     assert "1 passed" in output and "1 failed" in output, output

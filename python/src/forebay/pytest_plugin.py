@@ -114,6 +114,10 @@ def p4_program(request: pytest.FixtureRequest) -> Program:
     path, options = _asked(request)
     compiled = request.config.stash[_COMPILED]
     how = {key: options[key] for key in _OF_COMPILE if key in options}
+    if "include" in how:
+        include = how["include"]
+        folders = [include] if isinstance(include, str | os.PathLike) else include
+        how["include"] = [request.path.parent / folder for folder in folders]
     key = path, repr(how)
     if key not in compiled:
         compiled[key] = compile(path, **how)
