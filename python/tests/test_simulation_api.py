@@ -130,6 +130,17 @@ def test_points_come_in_order() -> None:
     assert set(table["LOAD"]) == {10.0, 20.0} and len({len(column) for column in table.values()}) == 1
 
 
+@pytest.mark.parametrize("name", ["point", "seed", "measure", "sample", "value"])
+def test_a_parameter_called_as_a_column_is_in_the_table(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "queue.toml"
+    file.write_text(Path(QUEUE).read_text().replace("LOAD", name))
+    found = sweep(file, {name: [10, 20]}, folder=Path(QUEUE).parent, seeds=[3], processes=1)
+    table = found.table()
+    assert set(table[f"parameter_{name}"]) == {10.0, 20.0} and set(table["seed"]) == {3}
+    assert table["measure"].dtype == object and set(table["point"]) == {0, 1}
+    assert np.array_equal(table["value"], np.concatenate([results.table()["value"] for results in found.results]))
+
+
 def test_processes_find_the_same(tmp_path: Path) -> None:
     one = sweep(QUEUE, {"LOAD": [10, 20, 30]}, processes=1, out=tmp_path / "one")
     two = sweep(QUEUE, {"LOAD": [10, 20, 30]}, processes=2, out=tmp_path / "two")

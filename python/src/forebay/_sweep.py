@@ -30,6 +30,9 @@ __all__ = ["Point", "Sweep", "sweep"]
 _SEED_MAX = 2**63 - 1
 """The largest seed of a point: `Sweep.seeds` is an array of `int64`."""
 
+_OWN_COLUMNS = ("point", "seed", "measure", "sample", "value")
+"""Columns of a sweep's table that are no parameters."""
+
 _QUOTED = [re.compile(rf"(?={mark}([^{mark}\n]+){mark})") for mark in ('"', "'")]
 
 
@@ -122,7 +125,7 @@ class Sweep:
 
     def table(self) -> dict[str, NDArray[Any]]:
         """Every number of every point as columns: `point` (its place), `seed`, a column for each parameter, `measure`, `sample` (-1
-        for a number that is no series), `value`."""
+        for a number that is no series), `value`. Parameters that are called as one of these have `parameter_` before their name."""
         parts = [found.table() for found in self.results]
         lengths = [len(part["value"]) for part in parts]
         columns: dict[str, NDArray[Any]] = {
@@ -130,7 +133,8 @@ class Sweep:
             "seed": np.repeat(self.seeds, lengths),
         }
         for name in self.points[0].parameters if self.points else ():
-            columns[name] = np.repeat(self.parameter(name), lengths)
+            column = f"parameter_{name}" if name in _OWN_COLUMNS else name
+            columns[column] = np.repeat(self.parameter(name), lengths)
         for name in ("measure", "sample", "value"):
             columns[name] = np.concatenate([part[name] for part in parts]) if parts else np.array([])
         return columns
