@@ -72,18 +72,46 @@ pub(crate) fn shortest(problem: &Problem, placement: &Placement, flow: usize) ->
         pipeline: problem.pipeline_of(problem.flows[flow].from),
         done: 0,
     };
+    let ways = ways(problem, placement, flow, start, count);
     let mut found = Vec::new();
-    extend(problem, placement, flow, start, count, &mut Vec::new(), &mut found);
+    extend(problem, placement, flow, start, &ways[1..], &mut Vec::new(), &mut found);
     found
 }
 
-/// Adds the routes from a position that recirculate exactly `left` times.
+/// Where a packet can be before each of its passes, so that it ends after `count` recirculations: of the others there
+/// are so many that they cannot be tried one after another.
+fn ways(
+    problem: &Problem,
+    placement: &Placement,
+    flow: usize,
+    start: Position,
+    count: usize,
+) -> Vec<BTreeSet<Position>> {
+    let mut ways = vec![BTreeSet::from([start])];
+    for number in 0..count {
+        let before = ways[number].iter();
+        let next: BTreeSet<Position> = before
+            .flat_map(|position| recirculated(problem, placement, flow, *position))
+            .collect();
+        ways.push(next);
+    }
+    for number in (0..=count).rev() {
+        let (before, behind) = ways.split_at_mut(number + 1);
+        before[number].retain(|position| match behind.first() {
+            Some(next) => recirculated(problem, placement, flow, *position).any(|position| next.contains(&position)),
+            None => steps(problem, placement, flow, *position).any(|(_, _, is_end)| is_end),
+        });
+    }
+    ways
+}
+
+/// Adds the routes from a position over one of each of these sets.
 fn extend(
     problem: &Problem,
     placement: &Placement,
     flow: usize,
     position: Position,
-    left: usize,
+    ways: &[BTreeSet<Position>],
     so_far: &mut Egresses,
     found: &mut Vec<Egresses>,
 ) {
@@ -92,15 +120,26 @@ fn extend(
             return;
         }
         so_far.push(egress);
-        if left == 0 {
-            if is_end {
-                found.push(so_far.clone());
+        match ways.split_first() {
+            None if is_end => found.push(so_far.clone()),
+            Some((first, others)) if has_loopback(problem, egress) && first.contains(&next) => {
+                extend(problem, placement, flow, next, others, so_far, found);
             }
-        } else if has_loopback(problem, egress) {
-            extend(problem, placement, flow, next, left - 1, so_far, found);
+            _ => {}
         }
         so_far.pop();
     }
+}
+
+/// Where a packet can be after a pass and a recirculation.
+fn recirculated<'a>(
+    problem: &'a Problem,
+    placement: &'a Placement,
+    flow: usize,
+    position: Position,
+) -> impl Iterator<Item = Position> + use<'a> {
+    let back = move |(egress, next, _): (u16, Position, bool)| has_loopback(problem, egress).then_some(next);
+    steps(problem, placement, flow, position).filter_map(back)
 }
 
 /// What a pass can lead to: the egress that it goes through, where the packet would be after a recirculation there, and

@@ -96,6 +96,20 @@ fn a_long_chain_is_folded_through_both_pipelines() {
     assert!(first.recirculated_gbps > 60.0, "{first:?}");
 }
 
+/// Of the ways through as many passes there are more than can be tried.
+#[test]
+fn a_chain_may_take_many_passes() {
+    let text = [
+        HEADER.to_string(),
+        function("a", 3),
+        function("b", 3),
+        flow("f", 0, 0, 1.0, &["a", "b"].repeat(40)),
+    ];
+    let plan = solved(&text.concat());
+    assert_eq!(passes(&plan), [40]);
+    assert_eq!(plan.recirculated_gbps, 39.0);
+}
+
 #[test]
 fn a_port_that_is_just_full_is_not_overloaded() {
     let functions = ["a", "b", "c", "d"];
