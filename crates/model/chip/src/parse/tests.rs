@@ -139,6 +139,35 @@ fn a_way_does_not_end_where_a_length_is_not_known() {
     }
 }
 
+/// A loop of which there are more ways than a tree has nodes takes nothing from the ways beside and behind it.
+#[test]
+fn a_loop_does_not_end_other_ways() {
+    let again = "    (8w0x2) => block3\n    (8w0x3) => block3\n    (8w0x1) => block1\n";
+    let select = format!("  select (hdr.small.b) {{\n{again}    default => block2\n  }}\n");
+    let text = PROGRAM.replace("    (8w0x1) => block1\n", again).replace(
+        "  return\n",
+        &format!("  return\nblock3 state again:\n  extract hdr.small\n{select}"),
+    );
+    let program = forebay_ir::text::read(&text).expect("a program");
+    let spec = ChipSpec::known("tofino").unwrap();
+    let costs = Costs::new(&program, &spec.parser, Role::Ingress);
+    let tree = ParseTree::new(&program, program.stage(Role::Parser).unwrap(), &costs, 1);
+    let mut frame = [1u8; 128];
+    let mut walk = |rounds: usize| {
+        frame[..2 * rounds].fill(2);
+        let parsed = tree.walk(&frame, 0, 0);
+        (parsed.parts / PARTS, parsed.header_bytes)
+    };
+    assert_eq!(walk(0), (7, 78));
+    assert_eq!(walk(1), (8, 80));
+    assert_eq!(walk(9), (16, 96));
+    assert_eq!(
+        walk(10),
+        (12, 22),
+        "a tree of ten selects has 4,093 nodes: behind them there are the defaults"
+    );
+}
+
 /// No length of headers takes a state more than a byte less does, on any chip: there are no cliffs.
 #[test]
 fn a_byte_more_of_headers_takes_less_than_a_state_more() {

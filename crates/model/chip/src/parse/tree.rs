@@ -6,8 +6,11 @@ use forebay_bits::Bits;
 use forebay_ir::{BlockId, Body, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most nodes of a tree: what is deeper counts as the end of its way.
+/// The most nodes of a tree. Of a larger one the deepest selects are left out: the way goes on by their defaults.
 const NODES_MAX: usize = 4096;
+
+/// The most selects on a way, more than a chip's parser has rows for: there are loops without an end.
+const SELECTS_MAX: usize = 128;
 
 /// The most blocks on a way: parsers that consume nothing end too.
 const BLOCKS_MAX: usize = 4096;
@@ -80,27 +83,31 @@ struct Test {
 impl ParseTree {
     /// Unfolds a parser that begins with `added_states` states of the chip's own.
     pub(crate) fn new(program: &Program, body: &Body, costs: &Costs, added_states: u32) -> ParseTree {
-        let mut builder = Builder {
-            program,
-            body,
-            costs,
-            nodes: Vec::new(),
-            ends_of_headers: BTreeMap::new(),
+        let with_selects = |selects_max| {
+            let builder = Builder {
+                program,
+                body,
+                costs,
+                selects_max,
+                nodes: Vec::new(),
+                ends_of_headers: BTreeMap::new(),
+            };
+            builder.build(added_states)
         };
-        let way = Way {
-            values: Values::new(program),
-            taken: Taken::new(added_states),
-            bit: Some(0),
-            header_bits: 0,
-            blocks: 0,
-            met: BTreeSet::new(),
-        };
-        let root = builder.unfold(BlockId(0), way);
-        ParseTree {
-            nodes: builder.nodes,
-            root,
-            ends_of_headers: builder.ends_of_headers,
+        let has_room = |tree: &ParseTree| tree.nodes.len() < NODES_MAX;
+        let whole = with_selects(SELECTS_MAX);
+        if has_room(&whole) {
+            return whole;
         }
+        let (mut fitting, mut too_many) = (0, SELECTS_MAX);
+        while too_many - fitting > 1 {
+            let middle = fitting + (too_many - fitting) / 2;
+            match has_room(&with_selects(middle)) {
+                true => fitting = middle,
+                false => too_many = middle,
+            }
+        }
+        with_selects(fitting)
     }
 
     /// What a packet meets.
@@ -250,7 +257,8 @@ struct Way {
     bit: Option<u32>,
     header_bits: u32,
     blocks: usize,
-    /// Blocks since `bit` is not known: of a loop without a known end one round counts.
+    selects: usize,
+    /// Blocks since `bit` is not known or the last select: of a loop without a known end one round counts.
     met: BTreeSet<BlockId>,
 }
 
@@ -273,18 +281,39 @@ struct Builder<'p> {
     program: &'p Program,
     body: &'p Body,
     costs: &'p Costs,
+    /// The most selects on a way.
+    selects_max: usize,
     nodes: Vec<Node>,
     ends_of_headers: BTreeMap<HeaderId, u32>,
 }
 
 impl Builder<'_> {
+    fn build(mut self, added_states: u32) -> ParseTree {
+        let way = Way {
+            values: Values::new(self.program),
+            taken: Taken::new(added_states),
+            bit: Some(0),
+            header_bits: 0,
+            blocks: 0,
+            selects: 0,
+            met: BTreeSet::new(),
+        };
+        let root = self.unfold(BlockId(0), way);
+        ParseTree {
+            nodes: self.nodes,
+            root,
+            ends_of_headers: self.ends_of_headers,
+        }
+    }
+
     /// The node at which a way goes on in a block.
     fn unfold(&mut self, mut block: BlockId, mut way: Way) -> u32 {
         loop {
             let body = self.body;
             let present = &body.blocks[block.index()];
             way.blocks += 1;
-            let is_again = way.bit.is_none() && !way.met.insert(block);
+            let has_all_selects = way.selects == self.selects_max;
+            let is_again = (way.bit.is_none() || has_all_selects) && !way.met.insert(block);
             if is_again || way.blocks > BLOCKS_MAX || self.nodes.len() >= NODES_MAX {
                 return self.end(way);
             }
@@ -305,8 +334,16 @@ impl Builder<'_> {
                     Value::Constant(_) => *then_block,
                     _ if self.rejects(*then_block) => *else_block,
                     _ if self.rejects(*else_block) => *then_block,
-                    _ => return self.longest(&[*then_block, *else_block], &way),
+                    _ if has_all_selects => *else_block,
+                    _ => {
+                        way.selects += 1;
+                        return self.longest(&[*then_block, *else_block], &way);
+                    }
                 },
+                Terminator::Select { default, .. } if has_all_selects => {
+                    way.taken.touch();
+                    *default
+                }
                 Terminator::Select { keys, cases, default } => return self.select(keys, cases, *default, way),
                 Terminator::Return | Terminator::Exit | Terminator::Reject(_) | Terminator::Apply { .. } => {
                     return self.end(way);
@@ -374,6 +411,7 @@ impl Builder<'_> {
 
     fn select(&mut self, keys: &[Expr], cases: &[SelectCase], default: BlockId, mut way: Way) -> u32 {
         way.taken.touch();
+        way.selects += 1;
         let known: Option<Vec<Key>> = keys.iter().map(|key| key_of(way.values.of(key))).collect();
         let tests: Option<Vec<Vec<Test>>> = cases.iter().map(tests_of).collect();
         let (Some(keys), Some(tests)) = (known, tests) else {
