@@ -298,12 +298,11 @@ def _macros(define: Defines) -> list[str]:
 
 
 def _table(described: dict[str, Any]) -> TableInfo:
-    keys = tuple(KeyField(**key) for key in described.pop("keys"))
+    keys = tuple(KeyField(**key) for key in described["keys"])
     actions = tuple(
-        Action(action["name"], tuple(Parameter(**it) for it in action["parameters"]))
-        for action in described.pop("actions")
+        Action(action["name"], tuple(Parameter(**it) for it in action["parameters"])) for action in described["actions"]
     )
-    return TableInfo(keys=keys, actions=actions, **described)
+    return TableInfo(**{**described, "keys": keys, "actions": actions})
 
 
 def _header(described: dict[str, Any]) -> Header:
