@@ -24,8 +24,8 @@ pub(crate) struct Writer<'a> {
     /// Whether the program's constraints hold for it. What the same program held before need not obey them: entries of
     /// the program itself, or of a file.
     pub(crate) is_bound: bool,
-    /// Whether it may write what BMv2 has and P4Runtime has not: groups and sessions that make a copy twice, members
-    /// and groups of action profiles as defaults of tables.
+    /// Whether it may write what BMv2 has and P4Runtime has not: groups and sessions that make a copy twice, a clone session
+    /// with number 0, members and groups of action profiles as defaults of tables.
     pub(crate) is_bmv2: bool,
 }
 

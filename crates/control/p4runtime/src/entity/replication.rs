@@ -55,12 +55,13 @@ fn write_group(change: &mut Change<'_, '_>, how: Type, group: &MulticastGroupEnt
 
 fn write_session(change: &mut Change<'_, '_>, how: Type, session: &CloneSessionEntry) -> Result<(), Error> {
     let what = format!("clone session {}", session.session_id);
-    if session.session_id == 0 && !change.schema.has_session_0 && !change.writer.writes_again {
+    let is_there_from_the_start = session.session_id == 0 && change.schema.has_session_0;
+    if session.session_id == 0 && !is_there_from_the_start && !change.writer.is_bmv2 {
         return Err(Error::invalid("a clone session is not numbered 0"));
     }
     let exists = change.ledger.clone_sessions().contains_key(&session.session_id);
-    // Session 0 is there from the start, whether a controller has written it or not.
-    if session.session_id != 0 {
+    // Then it exists, whether a controller has written it or not.
+    if !is_there_from_the_start {
         check_existence(how, exists, &what)?;
     }
     if how == Type::Delete {

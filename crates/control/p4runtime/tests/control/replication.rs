@@ -68,6 +68,22 @@ fn groups_of_an_operator_may_make_a_copy_twice() {
     switch.refuse_modify(&group(4, twice), (Code::InvalidArgument, "is given twice"));
 }
 
+/// BMv2 counts clone sessions from 0.
+#[test]
+fn an_operator_may_use_clone_session_0() {
+    let mut switch = Switch::new();
+    let write = |switch: &mut Switch, how: Type| {
+        let update = switch.update(how, &session(0, TWO));
+        switch.device.write_locally(&[update], switch.now)
+    };
+    assert!(write(&mut switch, Type::Delete).is_err());
+    assert_eq!(write(&mut switch, Type::Insert), Ok(()));
+    switch.expect(&session(0, ""), &[&session(0, TWO)]);
+    switch.refuse_modify(&session(0, TWO), (Code::InvalidArgument, "not numbered 0"));
+    assert_eq!(write(&mut switch, Type::Delete), Ok(()));
+    switch.expect(&session(0, ""), &[]);
+}
+
 #[test]
 fn backups_take_over() {
     let mut switch = Switch::new();
