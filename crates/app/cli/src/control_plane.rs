@@ -307,12 +307,12 @@ impl ControlOptions {
         }
     }
 
-    /// Does the updates of a file: all of them or none.
+    /// Does the updates of a file, each with its place there: all of them or none.
     ///
     /// # Errors
     /// When the program refuses an update.
-    pub fn configure(&self, path: &Path, updates: &[Update], start: &mut Start) -> Result<()> {
-        let done = start.write(self.settings(start), updates);
+    pub fn configure(&self, path: &Path, updates: &[Update], places: &[String], start: &mut Start) -> Result<()> {
+        let done = start.write(self.settings(start), updates, places);
         done.map_err(|error| anyhow!("{}: {error}", path.display()))
     }
 

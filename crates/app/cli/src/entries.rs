@@ -128,7 +128,7 @@ impl Entries {
     /// # Errors
     /// When the program refuses one of them.
     pub fn apply(&self, options: &ControlOptions, start: &mut Start, queues: &QueueControl) -> Result<()> {
-        let updates = match &self.contents {
+        let (places, updates): (Vec<String>, Vec<Update>) = match &self.contents {
             Contents::Stf(test) => return self.done(stf_file::apply(&self.path, test, &start.pipeline)),
             Contents::Commands(lines) => {
                 let file = self.path.display().to_string();
@@ -136,7 +136,10 @@ impl Entries {
                 let mistakes = start.edit(settings, |device| thrift::apply(&file, lines, device, queues))?;
                 return self.done(mistakes);
             }
-            Contents::Updates(updates) => updates.clone(),
+            Contents::Updates(updates) => {
+                let places = (1..=updates.len()).map(|number| format!("update {number}"));
+                (places.collect(), updates.clone())
+            }
             Contents::Json(document) => {
                 let Some((info, _)) = &start.known else {
                     bail!(
@@ -145,10 +148,11 @@ impl Entries {
                     );
                 };
                 let updates = document.updates(&Catalog::new(info.clone()));
-                updates.map_err(|error| anyhow!("{}: {error}", self.path.display()))?
+                let updates = updates.map_err(|error| anyhow!("{}: {error}", self.path.display()))?;
+                updates.into_iter().unzip()
             }
         };
-        options.configure(&self.path, &updates, start)
+        options.configure(&self.path, &updates, &places, start)
     }
 
     /// What becomes of mistakes, of which each stands for a command that has not been done.

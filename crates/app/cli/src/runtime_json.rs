@@ -75,11 +75,11 @@ impl Document {
         (!present.is_empty()).then(|| format!("{} say nothing here and are passed over", present.join(", ")))
     }
 
-    /// What is to be written to a switch with this program.
+    /// What is to be written to a switch with this program, each update with the place of its entry.
     ///
     /// # Errors
     /// All entries that do not suit the program, a line each.
-    pub fn updates(&self, catalog: &Catalog) -> Result<Vec<Update>, String> {
+    pub fn updates(&self, catalog: &Catalog) -> Result<Vec<(String, Update)>, String> {
         let (mut updates, mut mistakes) = (Vec::new(), self.unknown_keys());
         for (key, kind) in LISTS {
             let Some(list) = self.0.get(key) else { continue };
@@ -88,9 +88,10 @@ impl Document {
                 continue;
             };
             for (index, entry) in list.iter().enumerate() {
+                let place = format!("{key}[{index}]");
                 match entry_updates(catalog, kind, entry) {
-                    Ok(more) => updates.extend(more),
-                    Err(mistake) => mistakes.push(format!("{key}[{index}]: {mistake}")),
+                    Ok(more) => updates.extend(more.into_iter().map(|update| (place.clone(), update))),
+                    Err(mistake) => mistakes.push(format!("{place}: {mistake}")),
                 }
             }
         }

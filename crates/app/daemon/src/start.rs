@@ -52,14 +52,14 @@ impl Start {
         self.restored.as_ref().map_or(0, Device::clock_ns)
     }
 
-    /// Does the updates: all of them or none.
+    /// Does the updates: all of them or none. A message names the place of each that is refused.
     ///
     /// # Errors
     /// When the program refuses an update.
-    pub fn write(&mut self, settings: Settings, updates: &[Update]) -> Result<(), Error> {
+    pub fn write(&mut self, settings: Settings, updates: &[Update], places: &[String]) -> Result<(), Error> {
         let mut device = self.new_device(settings)?;
         let done = device.configure(updates);
-        done.map_err(|rejection| Error::Control(refused(&rejection)))?;
+        done.map_err(|rejection| Error::Control(refused(&rejection, places)))?;
         self.configured = Some(device);
         Ok(())
     }
@@ -106,13 +106,13 @@ impl Start {
     }
 }
 
-/// The updates that failed by themselves, a line each, counted from 1.
-fn refused(rejection: &Rejection) -> String {
+/// The updates that failed by themselves, a line each.
+fn refused(rejection: &Rejection, places: &[String]) -> String {
     let is_own =
-        |error: &(usize, &UpdateError)| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.1.canonical_code);
-    let failed = (1..).zip(&rejection.details).filter(is_own);
+        |error: &(&String, &UpdateError)| ![Code::Ok as i32, Code::Aborted as i32].contains(&error.1.canonical_code);
+    let failed = places.iter().zip(&rejection.details).filter(is_own);
     let lines: Vec<String> = failed
-        .map(|(number, error)| format!("\n  update {number}: {}", error.message))
+        .map(|(place, error)| format!("\n  {place}: {}", error.message))
         .collect();
     if lines.is_empty() {
         return rejection.to_string();

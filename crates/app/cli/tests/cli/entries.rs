@@ -82,6 +82,11 @@ fn entries_may_be_the_json_of_tutorials() {
         "{}",
         ran.stderr
     );
+    let entry = r#"{ "table": "ports", "match": { "standard_metadata.ingress_port": 1 },
+                     "action_name": "forward", "action_params": { "port": 2 } }"#;
+    let ran = run(&format!(r#"{{ "table_entries": [{entry}, {entry}] }}"#));
+    let expected = "\n  table_entries[1]: `PortForwardIngress.ports` has already an entry";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     let ran = run("{}");
     assert!(
         ran.stderr.contains("this is JSON, but no table entries"),
