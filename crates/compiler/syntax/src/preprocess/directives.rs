@@ -15,15 +15,20 @@ const DIRECTIVES: [&str; 16] = [
 ];
 
 /// Files that declare architectures of other targets.
-const OTHER_ARCHITECTURES: [&str; 8] = [
+const OTHER_ARCHITECTURES: [&str; 13] = [
     "tna.p4",
     "t2na.p4",
     "t3na.p4",
     "tofino.p4",
+    "tofino2.p4",
     "ebpf_model.p4",
     "ubpf_model.p4",
     "xdp_model.p4",
     "xsa.p4",
+    "mtpsa.p4",
+    "mtpsa_user.p4",
+    "softnpu.p4",
+    "sume_switch.p4",
 ];
 
 impl Preprocessor<'_> {
