@@ -43,6 +43,10 @@ pub(super) const STATEMENTS_MAX: usize = 6_500;
 /// general code.
 pub(super) const PATH_STATEMENTS_MAX: usize = 18_000;
 
+/// The most statements of copies that turn out not to be compiled, beyond which no more paths are looked at: where one
+/// path has too many statements, hundreds of others often have them, too.
+const VAIN_STATEMENTS_MAX: usize = 2 * PATH_STATEMENTS_MAX;
+
 /// The most blocks that jump threading may make in all copies of the controls together, and the most statements.
 const THREADED_BLOCKS_MAX: usize = 1_000;
 const THREADED_STATEMENTS_MAX: usize = 9_000;
@@ -303,6 +307,8 @@ struct Planner<'a> {
     accepting: Vec<(NodeId, Path)>,
     /// The statements of all leaves' flows before jump threading.
     statements: usize,
+    /// See [`VAIN_STATEMENTS_MAX`].
+    in_vain: usize,
     /// See [`THREADED_BLOCKS_MAX`].
     blocks_left: usize,
     /// See [`THREADED_STATEMENTS_MAX`].
@@ -325,6 +331,7 @@ impl<'a> Planner<'a> {
             pending: VecDeque::new(),
             accepting: Vec::new(),
             statements: 0,
+            in_vain: 0,
             blocks_left: THREADED_BLOCKS_MAX,
             threaded_left: THREADED_STATEMENTS_MAX,
             plan: Plan {
@@ -638,7 +645,7 @@ impl<'a> Planner<'a> {
     }
 
     fn leaf(&mut self, path: &Path) -> Next {
-        if self.plan.limits.paths >= LEAVES_MAX {
+        if self.plan.limits.paths >= LEAVES_MAX || self.in_vain > VAIN_STATEMENTS_MAX {
             self.plan.limits.paths_left_out += 1;
             return self.left_out(BailOut::TooLarge, path);
         }
@@ -653,16 +660,19 @@ impl<'a> Planner<'a> {
         let plain = Flow::of_bodies(program, self.route);
         let plain_size = plain.size(program);
         let Some(mut flow) = self.flow(&special, plain, (path, &known), replicates) else {
+            self.in_vain += plain_size;
             return Next::BailOut(BailOut::Copies);
         };
         let misses = flow.may_set(self.route.misses);
         if misses && self.route.changes_state_in_ingress(program) {
             self.plan.limits.paths_that_miss += 1;
+            self.in_vain += plain_size;
             return Next::BailOut(BailOut::EgressParser);
         }
         let size = flow.size(program);
         if size > PATH_STATEMENTS_MAX {
             self.plan.limits.paths_too_large += 1;
+            self.in_vain += plain_size;
             return Next::BailOut(BailOut::TooLarge);
         }
         self.plan.limits.paths += 1;

@@ -154,3 +154,27 @@ fn a_path_with_very_many_statements_is_left_out() {
     let text = "program too large for the fast path: more than 18000 statements behind a path through the parser";
     assert_eq!(said, [text]);
 }
+
+/// Where many paths have very many statements behind them, a few are looked at.
+#[test]
+fn many_paths_with_very_many_statements_are_not_all_looked_at() {
+    let cases: String = (1..=40).map(|case| format!("(8w{case:#x}) => block1 ")).collect();
+    let switch = compiled(Blocks {
+        parser: &format!("extract h\nselect (h.a) {{ {cases}default => block1 }}\nblock1:\nreturn"),
+        ingress: &format!(
+            "{}sm.egress_spec = 9w0x1\nreturn",
+            "h.b = (h.b + h.a) ^ 8w0x5\n".repeat(20_000)
+        ),
+        ..Blocks::default()
+    });
+    let obstacles = switch.pipeline.obstacles().into_iter();
+    let said: Vec<String> = obstacles.map(|obstacle| obstacle.text).collect();
+    let texts = [
+        "39 paths through the parser of at most 64; others are compiled when packets take them",
+        "more than 18000 statements behind each of 2 paths through the parser",
+    ];
+    assert_eq!(
+        said,
+        texts.map(|text| format!("program too large for the fast path: {text}"))
+    );
+}
