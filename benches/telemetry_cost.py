@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The cost of observing a switch: metrics that are scraped every second, and `--delay-sample 1000`.
+"""The cost of observing a switch: metrics that are served or scraped every second, and `--delay-sample 1000`.
 
     benches/telemetry_cost.py [--forebay target/release/forebay] [--pairs 15] [--seconds 3] [--out benches/telemetry_cost.json]
 
-Scraping: packets go round in memory (`loopback:` ports, programs/portfwd) on one processor, so that neither a kernel
-nor a peer is measured. A process is scraped for some seconds and left alone for some seconds, in turns, and the first
-of a pair alternates. Compared are packets a second of the worker's processor time; the processor time of all other
-threads is printed beside it. Samples of delay: `forebay bench` with and without them, in turns. The figures are medians
-of pairs, with the quartiles. Needs curl.
+Packets go round in memory (`loopback:` ports, programs/portfwd) on one processor, so that neither a kernel nor a peer is
+measured. Serving: a process with `--metrics` that nobody asks, and one without, in turns. Scraping: a process is scraped for
+some seconds and left alone for some seconds, in turns. The first of a pair alternates. Compared are packets a second of the
+worker's processor time; the processor time of all other threads is printed beside it. Samples of delay: `forebay bench` with
+and without them, in turns. The figures are medians of pairs, with the quartiles. Needs curl.
 """
 
 import argparse
@@ -47,15 +47,16 @@ def capture(path):
 class Circle:
     """A switch in which frames go round."""
 
-    def __init__(self, forebay, folder):
+    def __init__(self, forebay, folder, serves=True):
         capture(folder / "frames.pcap")
         (folder / "entries.stf").write_text("".join(ENTRIES.format(*pair) for pair in ((1, 2), (2, 1), (3, 1))))
         words = [forebay, "run", PROGRAM, "--entries", folder / "entries.stf", "-i", "1@loopback:", "-i", "2@loopback:"]
-        words += ["-i", f"3@pcap:{folder / 'frames.pcap'},", "--metrics", METRICS, "--json", "--stats-interval", "0"]
+        words += ["-i", f"3@pcap:{folder / 'frames.pcap'},", "--json", "--stats-interval", "0"]
+        words += ["--metrics", METRICS] if serves else []
         self.output = folder / "statistics"
         with self.output.open("w") as file:
             self.process = subprocess.Popen(list(map(str, words)), stdout=file, stderr=subprocess.DEVNULL)
-        self.wait_for(lambda: self.scrape() and self.threads().get("worker 0"), "the switch starts")
+        self.wait_for(lambda: (not serves or self.scrape()) and self.threads().get("worker 0"), "the switch starts")
 
     def wait_for(self, condition, what):
         deadline = time.monotonic() + PATIENCE
@@ -141,6 +142,29 @@ def scraping(arguments):
     }
 
 
+def serving(arguments):
+    def measure(serves):
+        with tempfile.TemporaryDirectory() as folder:
+            circle = Circle(arguments.forebay, Path(folder), serves)
+            try:
+                time.sleep(2)
+                return circle.measure(arguments.seconds, False)[0]
+            finally:
+                circle.process.terminate()
+                circle.process.wait(20)
+
+    return row("metrics served, which nobody asks for", in_turns(arguments.pairs, measure))
+
+
+def row(what, found):
+    return {
+        "what": what,
+        "packets_per_second": round(statistics.median(off for off, _ in found)),
+        "cost_percent": quartiles([(off / on - 1) * 100 for off, on in found]),
+        "pairs": len(found),
+    }
+
+
 def rate(forebay, words):
     done = subprocess.run([forebay, "bench", *words, "--json"], check=True, capture_output=True, text=True)
     contenders = json.loads(done.stdout)["rows"][0]["contenders"]
@@ -150,13 +174,7 @@ def rate(forebay, words):
 def sampling(arguments, name, words):
     options = {False: [], True: ["--delay-sample", "1000"]}
     measure = lambda is_on: rate(arguments.forebay, [*words, "--rounds", "5", "--round-ms", "100", *options[is_on]])  # noqa: E731
-    found = in_turns(arguments.pairs, measure)
-    return {
-        "what": f"--delay-sample 1000, {name}",
-        "packets_per_second": round(statistics.median(off for off, _ in found)),
-        "cost_percent": quartiles([(off / on - 1) * 100 for off, on in found]),
-        "pairs": len(found),
-    }
+    return row(f"--delay-sample 1000, {name}", in_turns(arguments.pairs, measure))
 
 
 def main():
@@ -167,7 +185,8 @@ def main():
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     load = [os.getloadavg()[0]]
-    rows = [scraping(arguments), *(sampling(arguments, name, words) for name, words in BENCHES.items())]
+    samples = (sampling(arguments, name, words) for name, words in BENCHES.items())
+    rows = [serving(arguments), scraping(arguments), *samples]
     load.append(os.getloadavg()[0])
     version = subprocess.run([arguments.forebay, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
     record = {"date": f"{datetime.date.today()}", "version": version, "kernel": platform.release()}

@@ -70,7 +70,7 @@ def measured(kind, seconds, rounds, names, all_cases):
     return rows
 
 
-ABOUT_CASES = "L2 and L3 are programs of `programs/`; the functions that are not among the paper's use cases are measured by `measure.py --functions`."
+ABOUT_CASES = "L2 and L3 are programs of `programs/`; the functions that are not among the paper's use cases are in [functions.md](functions.md) (`measure.py --functions`)."
 ABOUT_FUNCTIONS = "These functions are not among the paper's use cases. iot_mapping forwards what it does not map, int what no watch list matches; l2_switch floods."
 
 
@@ -82,7 +82,7 @@ def report(found, about):
         "above the others. Written by `experiments/p4vnf-table-1/measure.py`.",
         "",
         f"{PPS:,} packets a second, one worker, ports over veth; medians of {found['rows'][0]['rounds']} rounds, in brackets the least and the most of them. Measured on {found['date']}:",
-        f"{found['machine']}. The machine did other work too: the 99th percentiles have waits for a processor in them.",
+        f"{found['machine']}. Switch, tester and whatever else runs share the processors: the 99th percentiles have waits for one in them.",
         "",
         "| use case | bytes | published, µs | measured inside, µs: half of all packets up to | 99 % up to | one-way latency, µs: median | 99 % | lost |",
         "|---|---|---|---|---|---|---|---|",
