@@ -78,7 +78,7 @@ impl Arbitration {
         let role = claim.role.clone().unwrap_or_default();
         let election = claim.election_id.map(number);
         self.check(stream, claim, &role.name, election)?;
-        // Before its first primary nobody has described the role, but the operator may have.
+        // Until it has a first primary, only the operator has said what the role may do.
         let undescribed = RoleConfig::new(None, reads_only(&role.name))?;
         let config = RoleConfig::new(role.config, reads_only(&role.name))?;
         self.check_exclusive(&role.name, &config)?;

@@ -78,8 +78,8 @@ pub(crate) fn shortest(problem: &Problem, placement: &Placement, flow: usize) ->
     found
 }
 
-/// Where a packet can be before each of its passes, so that it ends after `count` recirculations: of the others there
-/// are so many that they cannot be tried one after another.
+/// Where a packet can be before each of its passes, so that it ends after `count` recirculations. Only these are tried:
+/// all ways together may be too many.
 fn ways(
     problem: &Problem,
     placement: &Placement,

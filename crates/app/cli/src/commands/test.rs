@@ -57,8 +57,8 @@ pub struct Arguments {
     /// Print what happens to each packet
     #[arg(long)]
     trace: bool,
-    /// Write the packets of each test, and what became of each, to DIR/TEST.pcapng; where several tests have one name,
-    /// those of their folders stand before it, and a number behind it where these are the same, too
+    /// Write the packets of each test, and what became of each, to DIR/TEST.pcapng. Where several tests have one name, the
+    /// names of their folders are put before it; where these are equal as well, a number is put behind it
     #[arg(long, value_name = "DIR", conflicts_with = "switch")]
     pcapng: Option<PathBuf>,
     /// Print what commands say and what was dropped, also for tests that pass

@@ -155,7 +155,7 @@ fn a_path_with_very_many_statements_is_left_out() {
     assert_eq!(said, [text]);
 }
 
-/// Where many paths have very many statements behind them, a few are looked at.
+/// After a few paths with very many statements behind them, no more are tried.
 #[test]
 fn many_paths_with_very_many_statements_are_not_all_looked_at() {
     let cases: String = (1..=40).map(|case| format!("(8w{case:#x}) => block1 ")).collect();

@@ -139,7 +139,7 @@ fn a_way_does_not_end_where_a_length_is_not_known() {
     }
 }
 
-/// A loop of which there are more ways than a tree has nodes takes nothing from the ways beside and behind it.
+/// A loop with more ways than a tree may have nodes leaves the ways beside and behind it their time.
 #[test]
 fn a_loop_does_not_end_other_ways() {
     let again = "    (8w0x2) => block3\n    (8w0x3) => block3\n    (8w0x1) => block1\n";
