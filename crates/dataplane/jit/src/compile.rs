@@ -146,7 +146,8 @@ impl TranslatedFastPath {
         compiler.function(&mut environment, Unit::Route(route, plan, order), packets);
         let touches_packets = environment.touches_packets;
         let mut hashes = None;
-        if environment.slots.is_some() && plan.changes_nothing() {
+        // The parser only parses (see [`Route::obstacles`]), so it may run twice for a packet.
+        if environment.slots.is_some() {
             let function = compiler.declare()?;
             compiler.function(&mut environment, Unit::Hashes(route, plan), function);
             hashes = Some(function);

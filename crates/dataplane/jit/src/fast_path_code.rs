@@ -9,7 +9,6 @@ use crate::route::plan::COMPOSED_BITS_MAX;
 use crate::route::{Obstacle, Order, PathId};
 use crate::tables::TableObjects;
 use forebay_ir::TableId;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The compiled fast path of a program in one of its forms; shared by all threads.
 #[derive(Debug)]
@@ -77,9 +76,8 @@ impl FastPathCode {
     ///
     /// The entries are functions in that memory, and need no more than `needs` says.
     pub(crate) unsafe fn new(memory: CodeMemory, entries: Entries, needs: Needs) -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         FastPathCode {
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            number: crate::code::next_number(),
             entries,
             needs,
             _memory: memory,

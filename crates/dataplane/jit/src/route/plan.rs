@@ -224,25 +224,6 @@ impl Plan {
         Planner::new(program, route, step_limit, Depth::Limits).plan().limits
     }
 
-    /// Whether parsing changes nothing that outlives the packet.
-    pub(crate) fn changes_nothing(&self) -> bool {
-        let changes = |planned: &Planned| {
-            let op = &planned.op;
-            !matches!(
-                op,
-                Op::Assign { .. }
-                    | Op::Extract { .. }
-                    | Op::Advance { .. }
-                    | Op::Lookahead { .. }
-                    | Op::PacketLength { .. }
-                    | Op::Hash { .. }
-                    | Op::Assert { .. }
-                    | Op::Assume { .. }
-            )
-        };
-        !self.nodes.iter().any(|node| node.statements.iter().any(changes))
-    }
-
     /// Whether packets may be copied.
     pub(crate) fn makes_copies(&self) -> bool {
         let mut blocks = self.leaves.iter().flat_map(|leaf| &leaf.flow.blocks);
