@@ -69,8 +69,8 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
     let layout = StateLayout::new(program);
     let plan = GraphPlan::new(program, graph);
     let mut pool = Pool::default();
-    let paths = Trampolines::get()?;
-    let mut environment = environment(program, &layout, &mut pool, &outlined, paths, step_limit);
+    let trampolines = Trampolines::get()?;
+    let mut environment = environment(program, &layout, &mut pool, &outlined, trampolines, step_limit);
     let mut compiler = Compiler::new(&mut module, step_limit);
     for (&action, &function) in &outlined {
         compiler.function(&mut environment, Unit::Action(action), function);
@@ -138,8 +138,8 @@ impl TranslatedFastPath {
         let mut module = new_module()?;
         let layout = StateLayout::new(program);
         let (mut pool, outlined) = (Pool::default(), HashMap::new());
-        let paths = Trampolines::get()?;
-        let mut environment = environment(program, &layout, &mut pool, &outlined, paths, step_limit);
+        let trampolines = Trampolines::get()?;
+        let mut environment = environment(program, &layout, &mut pool, &outlined, trampolines, step_limit);
         environment.slots_in_registers = slots_in_registers;
         let mut compiler = Compiler::new(&mut module, step_limit);
         let packets = compiler.declare()?;
@@ -208,7 +208,7 @@ fn environment<'a>(
     layout: &'a StateLayout,
     pool: &'a mut Pool,
     outlined: &'a HashMap<ActionId, FuncId>,
-    paths: &'static Trampolines,
+    trampolines: &'static Trampolines,
     step_limit: u64,
 ) -> Environment<'a> {
     Environment {
@@ -229,7 +229,7 @@ fn environment<'a>(
         searched: Vec::new(),
         step_limit,
         outlined,
-        trampolines: paths,
+        trampolines,
     }
 }
 
