@@ -9,8 +9,7 @@ use forebay_ir::HashAlgorithm;
 use std::slice;
 
 functions! {
-    READ_PACKET = read_packet(_, _, _, _);
-    READ_VARBIT = read_varbit(_, _, _, _, _);
+    READ_PACKET = read_packet(_, _, _, _, _);
     STORE_VARBIT = store_varbit(_, _, _, _);
     COPY_BYTES = copy_bytes(_, _, _);
     OUTPUT_BEGIN = output_begin(_, _);
@@ -30,17 +29,8 @@ pub(super) fn packet<'a>(context: &Context<'a>) -> &'a [u8] {
     unsafe { slice::from_raw_parts(context.packet, context.packet_bits as usize / 8) }
 }
 
-/// Reads bits of the packet. Compiled code has tested that they are there.
-unsafe extern "C" fn read_packet(context: *const Context<'_>, position: u64, width: u64, target: *mut u64) {
-    // SAFETY: see the module.
-    unsafe {
-        let target = slice::from_raw_parts_mut(target, words(width as u32));
-        read_limbs(packet(&*context), position as usize, width as usize, target);
-    }
-}
-
-/// Reads the bits of a varbit field. Compiled code has tested that they are there and fit in the field.
-unsafe extern "C" fn read_varbit(
+/// Reads bits of the packet into a field of `width` bits. Compiled code has tested that the bits are there and fit.
+unsafe extern "C" fn read_packet(
     context: *const Context<'_>,
     position: u64,
     present: u64,

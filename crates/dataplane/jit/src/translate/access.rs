@@ -54,4 +54,11 @@ impl Translator<'_, '_, '_> {
     pub(super) fn store(&mut self, value: ir::Value, address: ir::Value, offset: i32) {
         self.builder.ins().store(within_bounds(), value, address, offset);
     }
+
+    /// Stores words one after another.
+    pub(super) fn store_limbs(&mut self, limbs: &[ir::Value], address: ir::Value, offset: i32) {
+        for (limb, offset) in limbs.iter().zip((offset..).step_by(8)) {
+            self.store(*limb, address, offset);
+        }
+    }
 }

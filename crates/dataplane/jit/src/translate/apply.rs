@@ -102,9 +102,7 @@ impl Translator<'_, '_, '_> {
         for (number, (_, block)) in (0_i64..).zip(others) {
             let number = self.number(number << index.shift);
             let same = self.builder.ins().icmp(IntCC::Equal, index.value, number);
-            let otherwise = self.builder.create_block();
-            self.builder.ins().brif(same, *block, &[], otherwise, &[]);
-            self.enter(otherwise);
+            self.go_on_unless(same, *block);
         }
         self.builder.ins().jump(*last, &[]);
     }
@@ -119,9 +117,7 @@ impl Translator<'_, '_, '_> {
         let layout = key_layout(&self.program.tables[id.index()]);
         let words = self.words_of_key(&key, &layout);
         let place = self.temporary_address(words.len());
-        for (index, word) in words.into_iter().enumerate() {
-            self.store(word, place, 8 * index as i32);
-        }
+        self.store_limbs(&words, place, 0);
         let key = self.store_all(&key);
         self.tell_facts();
         let action = self.call_for_result(runtime::LOOKUP, &[self.context, shape, place, key]);
@@ -298,32 +294,34 @@ impl Translator<'_, '_, '_> {
         let none = self.number(NO_COLOR as i64);
         let is_color = self.builder.ins().icmp(IntCC::NotEqual, color, none);
         self.when(is_color, |translator| {
-            let color = translator.value_of_u64(translator.program.slot(slot).width, color);
-            translator.write_slot(slot, color);
+            translator.write_number(slot, color);
         });
     }
 
     /// Executes code if a condition is not 0.
     pub(super) fn when(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
         match self.constant_of(condition) {
-            Some(0) => return,
-            Some(_) => return then(self),
-            None => {}
+            Some(0) => {}
+            Some(_) => then(self),
+            None => {
+                let block = self.builder.create_block();
+                self.when_in(block, condition, then);
+            }
         }
-        let (then_block, next) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.ins().brif(condition, then_block, &[], next, &[]);
-        self.enter(then_block);
-        then(self);
-        self.builder.ins().jump(next, &[]);
-        self.enter(next);
     }
 
     /// Executes code if a condition is not 0, which is rare.
     pub(super) fn when_rarely(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
-        let (then_block, next) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(then_block);
-        self.builder.ins().brif(condition, then_block, &[], next, &[]);
-        self.enter(then_block);
+        let block = self.builder.create_block();
+        self.builder.set_cold_block(block);
+        self.when_in(block, condition, then);
+    }
+
+    /// Executes code in this block if a condition is not 0.
+    fn when_in(&mut self, block: ir::Block, condition: ir::Value, then: impl FnOnce(&mut Self)) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(condition, block, &[], next, &[]);
+        self.enter(block);
         then(self);
         self.builder.ins().jump(next, &[]);
         self.enter(next);

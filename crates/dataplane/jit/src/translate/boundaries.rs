@@ -89,8 +89,7 @@ impl<'a> Translator<'_, 'a, '_> {
         if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
             let failed = self.builder.use_var(failed);
             self.note_width(failed, 1);
-            let value = self.value_of_u64(self.program.slot(slot).width, failed);
-            self.write_slot(slot, value);
+            self.write_number(slot, failed);
         }
     }
 
@@ -116,8 +115,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.note_clone_from_ingress(route, &block.facts);
         }
         if let Some(group) = group {
-            let group = self.read_slot(group);
-            let group = self.low_word(group);
+            let group = self.word_of_slot(group);
             let unicast = self.builder.create_block();
             let copies = replicate.unwrap_or_else(|| self.bail_out_block(BailOut::Copies));
             self.builder.ins().brif(group, copies, &[], unicast, &[]);
@@ -131,8 +129,7 @@ impl<'a> Translator<'_, 'a, '_> {
         if block.block.terminator == Terminator::Return {
             return;
         }
-        let port = self.read_slot(route.egress_spec);
-        let port = self.low_word(port);
+        let port = self.word_of_slot(route.egress_spec);
         let instance = self.number(0);
         self.set_sources(
             route,
@@ -147,11 +144,9 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Bails out if a slot is not 0.
     pub(super) fn bail_out_if_set(&mut self, slot: SlotId, reason: BailOut) {
-        let is_set = self.read_slot(slot);
-        let is_set = self.low_word(is_set);
-        let (next, end) = (self.builder.create_block(), self.bail_out_block(reason));
-        self.builder.ins().brif(is_set, end, &[], next, &[]);
-        self.enter(next);
+        let is_set = self.word_of_slot(slot);
+        let end = self.bail_out_block(reason);
+        self.go_on_unless(is_set, end);
     }
 
     /// After egress: decides whether the packet leaves.
@@ -170,23 +165,16 @@ impl<'a> Translator<'_, 'a, '_> {
     fn drop_if_asked(&mut self, when: DropWhen, block: &FlowBlock, how: (u64, u32)) {
         match block.facts.value(when.slot) {
             Some(value) if value == when.value => {
-                let present = self.builder.current_block().expect("it is being filled");
-                self.builder.set_cold_block(present);
+                self.mark_cold();
                 return self.end_packet(how);
             }
             Some(_) => return,
             None => {}
         }
-        let slot = self.read_slot(when.slot);
-        let slot = self.low_word(slot);
+        let slot = self.word_of_slot(when.slot);
         let value = self.number(when.value as i64);
         let dropped = self.builder.ins().icmp(IntCC::Equal, slot, value);
-        let (end, next) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.ins().brif(dropped, end, &[], next, &[]);
-        self.enter(end);
-        self.builder.set_cold_block(end);
-        self.end_packet(how);
-        self.enter(next);
+        self.end_when(dropped, |translator| translator.end_packet(how));
     }
 
     /// Ends the packet, or the current copy, with this verdict and number; behind ingress, the number is the port.

@@ -749,10 +749,7 @@ impl Translator<'_, '_, '_> {
     /// The length that counters and meters count.
     pub(super) fn counted_bytes(&mut self) -> ir::Value {
         match self.counted_length {
-            Some(slot) => {
-                let length = self.read_slot(slot);
-                self.low_word(length)
-            }
+            Some(slot) => self.word_of_slot(slot),
             None if self.burst.is_some() => self.received_bytes(),
             // A noted clone from egress enters the graph without its headers.
             None => self
@@ -774,9 +771,9 @@ impl Translator<'_, '_, '_> {
             return;
         }
         let (packet, bits, cursor) = (self.packet(), self.packet_bits(), self.load_cursor());
-        self.store(packet, self.context, offset_of!(Context<'_>, packet) as i32);
-        self.store(bits, self.context, offset_of!(Context<'_>, packet_bits) as i32);
-        self.store(cursor, self.context, offset_of!(Context<'_>, cursor) as i32);
+        self.store_packet(packet);
+        self.store_packet_bits(bits);
+        self.store_context_cursor(cursor);
     }
 }
 

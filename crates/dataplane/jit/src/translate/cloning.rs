@@ -93,19 +93,17 @@ impl<'a> Translator<'_, 'a, '_> {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
-        let (leaves, next) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.ins().brif(wanted, leaves, &[], next, &[]);
-        self.enter(leaves);
-        let [session, field_list] = [clone.session, clone.field_list].map(|variable| self.builder.use_var(variable));
-        let parsed = self.parsed_bits.expect("it was noted behind the parser");
-        let header_bits = self.builder.use_var(parsed);
-        self.note_clone_of_leaving(session, field_list, header_bits);
-        self.go_on(route, BailOut::Clone);
-        self.enter(next);
+        self.end_when(wanted, |translator| {
+            translator.note_clone_of_leaving(clone);
+            translator.go_on(route, BailOut::Clone);
+        });
     }
 
     /// Notes the clone of a packet that goes on, and the bits of the headers that were valid before ingress.
-    fn note_clone_of_leaving(&mut self, session: ir::Value, field_list: ir::Value, header_bits: ir::Value) {
+    fn note_clone_of_leaving(&mut self, clone: CloneWanted) {
+        let parsed = self.parsed_bits.expect("it was noted after the parser");
+        let [session, field_list, header_bits] =
+            [clone.session, clone.field_list, parsed].map(|variable| self.builder.use_var(variable));
         let truncate_to = self.truncate_limit();
         let arguments = [self.context, session, field_list, truncate_to, header_bits];
         self.call(runtime::NOTE_CLONE_OF_LEAVING, &arguments);
@@ -113,8 +111,6 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// After ingress: ends the packet, which goes on before the next packet, and with it the burst.
     fn go_on(&mut self, route: &Route, reason: BailOut) {
-        let present = self.builder.current_block().expect("it is being filled");
-        self.builder.set_cold_block(present);
         let slots = route.leaving.as_deref().expect("packets leave");
         let (head, end) = self.store_slots(slots, 0);
         let bytes = self.builder.ins().isub(end, head);
@@ -129,13 +125,8 @@ impl<'a> Translator<'_, 'a, '_> {
         if !self.leaf.is_some_and(|leaf| leaf.notes.requests) {
             return self.bail_out_if_set(slot, reason);
         }
-        let is_set = self.read_slot(slot);
-        let is_set = self.low_word(is_set);
-        let (leaves, next) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.ins().brif(is_set, leaves, &[], next, &[]);
-        self.enter(leaves);
-        self.go_on(route, reason);
-        self.enter(next);
+        let is_set = self.word_of_slot(slot);
+        self.end_when(is_set, |translator| translator.go_on(route, reason));
     }
 
     /// After egress: notes the clone of a packet for which these facts are certain, if one is requested.
@@ -184,8 +175,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Some(false) => {}
             Some(true) => self.store_header(place, header),
             None => {
-                let valid = self.read_slot(header.valid);
-                let valid = self.low_word(valid);
+                let valid = self.word_of_slot(header.valid);
                 self.when(valid, |translator| translator.store_header(place, header));
             }
         }
@@ -262,13 +252,11 @@ impl<'a> Translator<'_, 'a, '_> {
         if known == Some(false) {
             return zero;
         }
-        let length = self.read_slot(length);
-        let length = self.low_word(length);
+        let length = self.word_of_slot(length);
         if known == Some(true) {
             return length;
         }
-        let valid = self.read_slot(header.valid);
-        let valid = self.low_word(valid);
+        let valid = self.word_of_slot(header.valid);
         self.builder.ins().select(valid, length, zero)
     }
 
@@ -292,8 +280,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     fn store_varbit(&mut self, place: Variable, field: &HeaderField) {
-        let length = self.read_slot(field.length.expect("it has one"));
-        let length = self.low_word(length);
+        let length = self.word_of_slot(field.length.expect("it has one"));
         let value = self.read_slot(field.slot);
         let width = self.number(value.width.into());
         let (target, value) = (self.builder.use_var(place), self.address_of(value));

@@ -12,7 +12,6 @@
 use super::Translator;
 use super::boundaries::Destination;
 use super::value_locations::Home;
-use crate::context::Context;
 use crate::packet_context::{Lane, verdict};
 use crate::route::loop_invariant_tables::{differs, once_for_copies};
 use crate::route::plan::Leaf;
@@ -80,12 +79,12 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(copies.next);
-        let stride = self.load(self.context, offset_of!(Context<'_>, copy_stride) as i32);
-        let frame = self.builder.use_var(copies.frame);
-        let following = self.builder.ins().iadd(frame, stride);
-        self.builder.def_var(copies.frame, following);
-        self.move_on(copies.verdict, size_of::<u64>());
-        self.move_on(member, size_of::<Replica>());
+        let stride = self.load_copy_stride();
+        self.move_by(copies.frame, stride);
+        let bytes = self.number(size_of::<u64>() as i64);
+        self.move_by(copies.verdict, bytes);
+        let bytes = self.number(size_of::<Replica>() as i64);
+        self.move_by(member, bytes);
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(head);
@@ -153,34 +152,21 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Finds the members of the group, and room for as many copies.
     fn begin_copies(&mut self, route: &Route, copies: CopyLoop, member: Variable, end: Variable) {
         let group = route.group().expect("copies are made of packets with a group");
-        let group = self.read_slot(group);
-        let group = self.low_word(group);
+        let group = self.word_of_slot(group);
         let first = self.find_members(group);
-        let load = |translator: &mut Self, offset: usize| translator.load(translator.context, offset as i32);
-        let size = load(self, offset_of!(Context<'_>, group_size));
+        let size = self.load_group_size();
         let behind = self.builder.ins().iadd(first, size);
-        self.store(behind, self.context, offset_of!(Context<'_>, copies) as i32);
+        self.store_copies(behind);
         self.store_lane(offset_of!(Lane, first_copy), first);
-        for (variable, list, distance) in [
-            (copies.frame, offset_of!(Context<'_>, copy_frames), None),
-            (
-                copies.verdict,
-                offset_of!(Context<'_>, copy_verdicts),
-                Some(size_of::<u64>()),
-            ),
-        ] {
-            let list = load(self, list);
-            let distance = match distance {
-                Some(bytes) => self.number(bytes as i64),
-                None => load(self, offset_of!(Context<'_>, copy_stride)),
-            };
-            let bytes = self.builder.ins().imul(first, distance);
-            let place = self.builder.ins().iadd(list, bytes);
-            self.builder.def_var(variable, place);
-        }
-        let members = load(self, offset_of!(Context<'_>, group_members));
-        let bytes = self.number(size_of::<Replica>() as i64);
-        let bytes = self.builder.ins().imul(size, bytes);
+        let (frames, stride) = (self.load_copy_frames(), self.load_copy_stride());
+        let bytes = self.builder.ins().imul(first, stride);
+        let frame = self.builder.ins().iadd(frames, bytes);
+        self.builder.def_var(copies.frame, frame);
+        let verdicts = self.load_copy_verdicts();
+        let place = self.place_of(verdicts, first, 1);
+        self.builder.def_var(copies.verdict, place);
+        let members = self.load_group_members();
+        let bytes = self.times(size, size_of::<Replica>() as u64);
         let behind = self.builder.ins().iadd(members, bytes);
         self.builder.def_var(member, members);
         self.builder.def_var(end, behind);
@@ -191,15 +177,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Sets the members of a group in the context, and makes sure that there is room for as many copies. Returns the
     /// number of copies made so far. Consecutive packets often have the same group.
     fn find_members(&mut self, group: ir::Value) -> ir::Value {
-        let load = |translator: &mut Self, offset: usize| translator.load(translator.context, offset as i32);
-        let (known, size) = (
-            load(self, offset_of!(Context<'_>, group)),
-            load(self, offset_of!(Context<'_>, group_size)),
-        );
-        let (copies, most) = (
-            load(self, offset_of!(Context<'_>, copies)),
-            load(self, offset_of!(Context<'_>, copies_max)),
-        );
+        let (known, size) = (self.load_group(), self.load_group_size());
+        let (copies, most) = (self.load_copies(), self.load_copies_max());
         let behind = self.builder.ins().iadd(copies, size);
         let is_known = self.builder.ins().icmp(IntCC::Equal, known, group);
         let fit = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);
@@ -212,12 +191,6 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(ready, &[]);
         self.enter(ready);
         copies
-    }
-
-    fn move_on(&mut self, variable: Variable, bytes: usize) {
-        let present = self.builder.use_var(variable);
-        let following = self.address(present, bytes as i32);
-        self.builder.def_var(variable, following);
     }
 
     /// The slots that may be written for a copy, and the sums, with their current values.

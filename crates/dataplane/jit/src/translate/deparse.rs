@@ -68,8 +68,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Some(false) => self.deparse_cases(route, leaf, parsed, rest, chosen),
             None => {
                 let slot = self.program.headers[first.index()].valid;
-                let valid = self.read_slot(slot);
-                let valid = self.low_word(valid);
+                let valid = self.word_of_slot(slot);
                 let (with, without) = (self.builder.create_block(), self.builder.create_block());
                 self.builder.ins().brif(valid, with, &[], without, &[]);
                 let homes = self.homes.clone();
@@ -164,8 +163,16 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// The parser's position after the last header.
-    pub(super) fn position_behind(&self, leaf: &Leaf) -> Position {
+    fn position_behind(&self, leaf: &Leaf) -> Position {
         Position::of(leaf.cursor, self.cursor_variable)
+    }
+
+    /// The bits that the parser has passed.
+    pub(super) fn bits_passed(&mut self, leaf: &Leaf) -> ir::Value {
+        match self.position_behind(leaf) {
+            Position::At(bits) => self.number(bits as i64),
+            Position::Behind { variable, .. } => self.builder.use_var(variable),
+        }
     }
 
     /// Whether two headers are the same, or have the same fields after coalescing: see `route/coalescing.rs`.
@@ -268,10 +275,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.control(route.deparser);
         let lane = self.lane();
         self.call(runtime::OUTPUT_END, &[self.context, lane]);
-        let parsed = match self.position_behind(leaf) {
-            Position::At(bits) => self.number(bits as i64),
-            Position::Behind { variable, .. } => self.builder.use_var(variable),
-        };
+        let parsed = self.bits_passed(leaf);
         self.store_lane(offset_of!(Lane, parsed_bits), parsed);
         self.send_lane(verdict::REWRITTEN);
     }

@@ -219,6 +219,15 @@ impl Translator<'_, '_, '_> {
         }
     }
 
+    /// A word multiplied by a constant.
+    pub(super) fn times(&mut self, word: ir::Value, factor: u64) -> ir::Value {
+        if factor.is_power_of_two() {
+            return self.shifted_left(word, factor.ilog2());
+        }
+        let factor = self.number(factor as i64);
+        self.builder.ins().imul(word, factor)
+    }
+
     fn concat(&mut self, high: Value, low: Value) -> Value {
         let width = high.width + low.width;
         match (high.place, low.place) {

@@ -125,11 +125,7 @@ impl Translator<'_, '_, '_> {
                     let equal = translator.equal(computed, carried);
                     let differs = translator.is_zero(equal);
                     match translator.on_checksum_error {
-                        Some(failed) => {
-                            let next = translator.builder.create_block();
-                            translator.builder.ins().brif(differs, failed, &[], next, &[]);
-                            translator.enter(next);
-                        }
+                        Some(failed) => translator.go_on_unless(differs, failed),
                         None => translator.when_rarely(differs, Self::report_checksum_error),
                     }
                 });
@@ -144,8 +140,7 @@ impl Translator<'_, '_, '_> {
                 let condition = self.condition(condition, action);
                 self.when(condition, |translator| {
                     let hash = translator.hash(*algorithm, data, *payload, action);
-                    let computed = translator.value_of_u64(translator.program.slot(*slot).width, hash);
-                    translator.write_slot(*slot, computed);
+                    translator.write_number(*slot, hash);
                 });
             }
             other => unreachable!("{other:?} is translated elsewhere"),

@@ -172,13 +172,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let offset = self.shifted_left(entry, ENTRY_BYTES.ilog2());
         let place = self.builder.ins().iadd(index, offset);
         let number = self.builder.ins().uload32(within_bounds(), place, 0);
-        let offset = match layout.bytes.is_power_of_two() {
-            true => self.shifted_left(number, layout.bytes.ilog2()),
-            false => {
-                let bytes = self.number(layout.bytes as i64);
-                self.builder.ins().imul(number, bytes)
-            }
-        };
+        let offset = self.times(number, layout.bytes as u64);
         self.builder.ins().iadd(index, offset)
     }
 

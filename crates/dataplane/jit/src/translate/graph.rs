@@ -5,14 +5,17 @@ use crate::analysis::{CursorFact, emits_whole_bytes};
 use crate::compile::body_counting;
 use crate::context::{Context, ending};
 use crate::graph::{At, GraphPlan};
+use crate::route::facts::Facts;
 use crate::runtime::{self, words};
-use crate::seed;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, Pairs, Target};
 use forebay_ir::{BlockId, Body, BodyId, BodyKind, Expr, IndexSet, KeySet, Op, Program, SlotId};
 use std::mem::offset_of;
+
+/// Up to this many words of the state are cleared by stores, more by a call.
+const CLEARED_WORDS_MAX: usize = 256;
 
 /// Bytes copied by one load and store.
 pub(crate) const COPIED_AT_ONCE: i64 = 16;
@@ -63,8 +66,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Jumps to the block of the entrance.
     fn enter_graph(&mut self, region: &GraphRegion<'a>) {
         let zero = self.number(0);
-        self.store(zero, self.context, offset_of!(Context<'_>, has_passed) as i32);
-        let entrance = self.load(self.context, offset_of!(Context<'_>, entrance) as i32);
+        self.store_has_passed(zero);
+        let entrance = self.load_entrance();
         let mut switch = Switch::new();
         for (number, block) in (0_u128..).zip(&region.resumed).skip(1) {
             switch.set_entry(number, *block);
@@ -102,7 +105,7 @@ impl<'a> Translator<'_, 'a, '_> {
             GlueOp::Reframe { truncate } => self.reframe(region, truncate.as_ref(), at),
             GlueOp::Mirror(_) => self.stop_at(region, at),
             GlueOp::Commit => {
-                let wanted = self.load(self.context, offset_of!(Context<'_>, wants_copies) as i32);
+                let wanted = self.load_wants_copies();
                 let (stops, behind) = (self.builder.create_block(), region.behind(at));
                 self.builder.set_cold_block(stops);
                 self.builder.ins().brif(wanted, stops, &[], behind, &[]);
@@ -120,7 +123,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     fn stop(&mut self, at: At, ending: i64) {
         let place = self.number(at.number());
-        self.store(place, self.context, offset_of!(Context<'_>, stop) as i32);
+        self.store_stop(place);
         self.end(ending);
     }
 
@@ -131,12 +134,15 @@ impl<'a> Translator<'_, 'a, '_> {
                 let bits = self.load_packet_bits();
                 self.shifted_right(bits, 3)
             }
-            Argument::HeaderBytes => self.header_bytes(),
+            Argument::HeaderBytes => {
+                let bits = self.valid_header_bits(&Facts::default());
+                self.shifted_right(bits, 3)
+            }
             _ if let Some(request) = Argument::REQUESTS.iter().position(|request| *request == argument) => {
                 self.requested(request)
             }
             _ => {
-                let arguments = self.switch_arguments();
+                let arguments = self.load_switch_arguments();
                 self.load(arguments, 8 * argument as i32)
             }
         }
@@ -144,7 +150,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// A request of the packet. Most packets have none, which needs no call.
     fn requested(&mut self, request: usize) -> ir::Value {
-        let asked = self.load(self.context, offset_of!(Context<'_>, asked) as i32);
+        let asked = self.load_asked();
         let bit = self.number(1 << request);
         let asks = self.builder.ins().band(asked, bit);
         let (some, next) = (self.builder.create_block(), self.builder.create_block());
@@ -159,10 +165,6 @@ impl<'a> Translator<'_, 'a, '_> {
         value
     }
 
-    fn switch_arguments(&mut self) -> ir::Value {
-        self.load(self.context, offset_of!(Context<'_>, switch_arguments) as i32)
-    }
-
     /// Sets slots to 0.
     fn clear_slots(&mut self, is_cleared: impl Fn(&Program, SlotId) -> bool) {
         let slots = (0..self.program.slots.len() as u32).map(SlotId);
@@ -172,12 +174,33 @@ impl<'a> Translator<'_, 'a, '_> {
             first..first + words(self.program.slot(slot).width)
         });
         let words: Vec<usize> = words.collect();
-        self.clear_these(&words);
+        if words.len() <= CLEARED_WORDS_MAX {
+            return self.clear_by_stores(&words);
+        }
+        for run in words.chunk_by(|word, next| word + 1 == *next) {
+            let first = self.address(self.state, 8 * run[0] as i32);
+            let count = self.number(run.len() as i64);
+            self.call(runtime::CLEAR, &[first, count]);
+        }
+    }
+
+    /// Sets words of the state, given in ascending order, to 0.
+    fn clear_by_stores(&mut self, words: &[usize]) {
+        let zeros = self.builder.func.dfg.constants.insert(vec![0; 16].into());
+        let zeros = self.builder.ins().vconst(types::I64X2, zeros);
+        let zero = self.number(0);
+        let mut rest = words;
+        while let [first, behind @ ..] = rest {
+            let is_pair = behind.first() == Some(&(first + 1));
+            let value = if is_pair { zeros } else { zero };
+            self.store(value, self.state, 8 * *first as i32);
+            rest = &behind[usize::from(is_pair)..];
+        }
     }
 
     /// Sets slots to the values that came with the packet.
     fn restore_kept(&mut self, region: &GraphRegion<'_>, block: BlockId) {
-        let kept = self.load(self.context, offset_of!(Context<'_>, kept) as i32);
+        let kept = self.load_kept();
         for slot in region.plan.restored.get(&block).into_iter().flatten() {
             let width = self.program.slot(*slot).width;
             let value = self.load_value(width, kept, 8 * region.plan.kept[slot] as i32);
@@ -187,7 +210,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Stores the values that go with the packet to an entry.
     fn keep(&mut self, region: &GraphRegion<'_>, entry: Entry, pairs: &Pairs) {
-        let kept = self.load(self.context, offset_of!(Context<'_>, kept) as i32);
+        let kept = self.load_kept();
         for slot in &region.graph.entries[&entry].preserved {
             let first = region.plan.kept[slot];
             let width = self.program.slot(*slot).width;
@@ -257,7 +280,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         if let End::Finish(Finish::Drop(reason)) = end {
             let error = match reason.error {
-                Some(slot) => self.word_of(&Expr::Slot(slot), None),
+                Some(slot) => self.word_of_slot(slot),
                 None => self.number(0),
             };
             self.store_end_value(0, error);
@@ -281,7 +304,7 @@ impl<'a> Translator<'_, 'a, '_> {
         else {
             unreachable!("it is called with one")
         };
-        let passes = self.load(self.context, offset_of!(Context<'_>, passes_queues) as i32);
+        let passes = self.load_passes_queues();
         let (past, waits) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(passes, past, &[], waits, &[]);
         self.builder.switch_to_block(waits);
@@ -299,7 +322,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Sets the arguments of an empty queue.
     fn pass_queue(&mut self, port: ir::Value, class: ir::Value) {
-        let arguments = self.switch_arguments();
+        let arguments = self.load_switch_arguments();
         let last = self.load_last_queue();
         let class = self.builder.ins().umin(class, last);
         let time = self.load(arguments, 8 * Argument::TimeUs as i32);
@@ -313,7 +336,7 @@ impl<'a> Translator<'_, 'a, '_> {
         ] {
             self.store(value, arguments, 8 * argument as i32);
         }
-        self.store(one, self.context, offset_of!(Context<'_>, has_passed) as i32);
+        self.store_has_passed(one);
     }
 
     /// Gives the packet a new random number generator after a queue.
@@ -322,11 +345,8 @@ impl<'a> Translator<'_, 'a, '_> {
             return;
         }
         let seed = self.load_random_seed();
-        let (factor, egress) = (self.number(seed::PORT as i64), self.number(seed::EGRESS as i64));
-        let place = self.builder.ins().imul(port, factor);
-        let seed = self.builder.ins().iadd(seed, egress);
-        let seed = self.builder.ins().iadd(seed, place);
-        self.store(seed, self.context, offset_of!(Context<'_>, random) as i32);
+        let seed = self.seed_in_egress(seed, port);
+        self.store_random(seed);
     }
 
     /// Translates a body. It continues at `next`, or at `reject` if the parser rejects.
@@ -384,7 +404,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.builder.switch_to_block(rejected);
         self.builder.set_cold_block(rejected);
-        let arguments = self.switch_arguments();
+        let arguments = self.load_switch_arguments();
         self.store(error, arguments, 8 * Argument::ParserError as i32);
         self.builder.ins().jump(reject, &[]);
     }
@@ -417,7 +437,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let packet = self.load_packet();
         let payload = self.builder.ins().iadd(packet, front);
         let start = self.builder.ins().isub(payload, bytes);
-        let floor = self.load(self.context, offset_of!(Context<'_>, frame_floor) as i32);
+        let floor = self.load_frame_floor();
         // The last copy may begin before the frame.
         let before = self.number(COPIED_AT_ONCE - 1);
         let floor = self.builder.ins().iadd(floor, before);
@@ -434,7 +454,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let limit = self.builder.ins().isub(limit, one);
             length = self.builder.ins().umin(length, limit);
         }
-        let length_max = self.load(self.context, offset_of!(Context<'_>, length_max) as i32);
+        let length_max = self.load_length_max();
         let fits = self
             .builder
             .ins()
@@ -443,8 +463,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.copy_before(payload, output_next, start);
         let bits = self.shifted_left(length, 3);
         let zero = self.number(0);
-        self.store(start, self.context, offset_of!(Context<'_>, packet) as i32);
-        self.store(bits, self.context, offset_of!(Context<'_>, packet_bits) as i32);
+        self.store_packet(start);
+        self.store_packet_bits(bits);
         self.store_context_cursor(zero);
         self.store_output_next(emitted);
         self.tell_bytes(length);
@@ -474,13 +494,6 @@ impl<'a> Translator<'_, 'a, '_> {
             .ins()
             .brif(is_something, copy, &[to.into(), from.into()], next, &[]);
         self.builder.seal_block(copy);
-        self.enter(next);
-    }
-
-    /// Continues in a new block if a condition is not 0.
-    fn go_on_if(&mut self, condition: ir::Value, otherwise: ir::Block) {
-        let next = self.builder.create_block();
-        self.builder.ins().brif(condition, next, &[], otherwise, &[]);
         self.enter(next);
     }
 }

@@ -17,13 +17,12 @@
 //! | `pack.rs` | emit, and the data of hashes and checksums |
 //! | `crc.rs` | CRCs |
 //! | `checksum.rs` | Internet checksums of fields |
-//! | `new_length.rs` | the fast path: the length of a packet after ingress or egress |
+//! | `new_length.rs` | the length of valid headers, and of a packet after ingress or egress |
 //! | `random.rs` | random numbers |
 //! | `externs.rs` | registers, counters, meters, requests to the architecture |
 //! | `stateful.rs` | registers without calls |
 //! | `cloning.rs` | the fast path: clones |
 //! | `counting.rs` | counters without calls, and taking packets back from them |
-//! | `slots.rs` | slots in the state, around bodies |
 //! | `section.rs` | atomic sections, and their locks in elements of registers |
 //! | `search.rs` | looks keys up in place |
 //! | `flows.rs` | the fast path: look-ups that reuse the results of the flow's last packet |
@@ -64,7 +63,6 @@ mod search;
 mod section;
 mod select;
 mod sending_back;
-mod slots;
 mod stack_index;
 mod stateful;
 mod value;
@@ -309,8 +307,8 @@ macro_rules! context_fields {
 }
 
 context_fields! {
-    load_packet, none: packet;
-    load_packet_bits, none: packet_bits;
+    load_packet, store_packet: packet;
+    load_packet_bits, store_packet_bits: packet_bits;
     load_context_cursor, store_context_cursor: cursor;
     load_state, none: state;
     load_temporaries, none: temporaries;
@@ -339,6 +337,25 @@ context_fields! {
     load_held_lock, none: held_lock;
     load_output_next, store_output_next: output_next;
     load_output_end, none: output_end;
+    load_copy_frames, none: copy_frames;
+    load_copy_stride, none: copy_stride;
+    load_copy_verdicts, none: copy_verdicts;
+    load_copies, store_copies: copies;
+    load_copies_max, none: copies_max;
+    load_group, none: group;
+    load_group_size, none: group_size;
+    load_group_members, none: group_members;
+    load_entrance, none: entrance;
+    none, store_stop: stop;
+    load_asked, none: asked;
+    load_wants_copies, none: wants_copies;
+    load_switch_arguments, none: switch_arguments;
+    load_kept, none: kept;
+    load_passes_queues, none: passes_queues;
+    none, store_has_passed: has_passed;
+    load_frame_floor, none: frame_floor;
+    load_length_max, none: length_max;
+    load_random, store_random: random;
 }
 
 impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
@@ -528,18 +545,46 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.builder.ins().iadd(base, offset)
     }
 
+    /// Continues in a new block if `condition` is not 0, and otherwise at `elsewhere`.
+    fn go_on_if(&mut self, condition: ir::Value, elsewhere: ir::Block) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(condition, next, &[], elsewhere, &[]);
+        self.enter(next);
+    }
+
+    /// Continues in a new block if `condition` is 0, and otherwise at `elsewhere`.
+    fn go_on_unless(&mut self, condition: ir::Value, elsewhere: ir::Block) {
+        let next = self.builder.create_block();
+        self.builder.ins().brif(condition, elsewhere, &[], next, &[]);
+        self.enter(next);
+    }
+
+    /// Marks the block that is being filled as cold.
+    fn mark_cold(&mut self) {
+        let present = self.builder.current_block().expect("a block is being filled");
+        self.builder.set_cold_block(present);
+    }
+
+    /// Executes cold code that ends the packet if `condition` is not 0. Otherwise continues in a new block.
+    fn end_when(&mut self, condition: ir::Value, end: impl FnOnce(&mut Self)) {
+        let (ends, next) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(ends);
+        self.builder.ins().brif(condition, ends, &[], next, &[]);
+        self.enter(ends);
+        end(self);
+        self.enter(next);
+    }
+
     /// Continues in a new block if `condition` is not 0. Otherwise the body ends with `otherwise`.
     fn require(&mut self, condition: ir::Value, otherwise: Ending) {
-        let (next, end) = (self.builder.create_block(), self.ending(otherwise));
-        self.builder.ins().brif(condition, next, &[], end, &[]);
-        self.enter(next);
+        let end = self.ending(otherwise);
+        self.go_on_if(condition, end);
     }
 
     /// Ends the body with `ending` if `condition` is not 0. Otherwise continues in a new block.
     fn refuse(&mut self, condition: ir::Value, ending: Ending) {
-        let (next, end) = (self.builder.create_block(), self.ending(ending));
-        self.builder.ins().brif(condition, end, &[], next, &[]);
-        self.enter(next);
+        let end = self.ending(ending);
+        self.go_on_unless(condition, end);
     }
 
     /// Whether the function is the fast path.

@@ -1,7 +1,6 @@
-//! The length of a packet after ingress, on the fast path.
+//! The length of the valid headers and, on the fast path, of a packet after ingress.
 
 use super::Translator;
-use super::route::Position;
 use super::value_locations::Home;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
@@ -39,21 +38,17 @@ impl Translator<'_, '_, '_> {
 
     /// The bytes that the parser left, plus the value of a slot.
     pub(super) fn payload_and(&mut self, slot: SlotId) -> ir::Value {
-        let leaf = self.leaf.expect("it is asked for behind the parser");
-        let parsed = match self.position_behind(leaf) {
-            Position::At(bits) => self.number(bits as i64),
-            Position::Behind { variable, .. } => self.builder.use_var(variable),
-        };
+        let leaf = self.leaf.expect("it is read after the parser");
+        let parsed = self.bits_passed(leaf);
         let frame = self.packet_bits();
         let left = self.builder.ins().isub(frame, parsed);
         let left = self.shifted_right(left, 3);
-        let more = self.read_slot(slot);
-        let more = self.low_word(more);
+        let more = self.word_of_slot(slot);
         self.builder.ins().iadd(left, more)
     }
 
     /// The bits of all valid headers.
-    fn valid_header_bits(&mut self, facts: &Facts) -> ir::Value {
+    pub(super) fn valid_header_bits(&mut self, facts: &Facts) -> ir::Value {
         let program = self.program;
         let mut sum = self.number(0);
         let mut always = 0;
@@ -68,8 +63,7 @@ impl Translator<'_, '_, '_> {
                     let bits = match known {
                         Some(_) => bits,
                         None => {
-                            let valid = self.read_slot(header.valid);
-                            let (valid, zero) = (self.low_word(valid), self.number(0));
+                            let (valid, zero) = (self.word_of_slot(header.valid), self.number(0));
                             self.builder.ins().select(valid, bits, zero)
                         }
                     };
@@ -91,8 +85,7 @@ impl Translator<'_, '_, '_> {
     fn bits_of(&mut self, fixed: u64, varbits: &[SlotId]) -> ir::Value {
         let mut bits = self.number(fixed as i64);
         for length in varbits {
-            let length = self.read_slot(*length);
-            let length = self.low_word(length);
+            let length = self.word_of_slot(*length);
             bits = self.builder.ins().iadd(bits, length);
         }
         bits

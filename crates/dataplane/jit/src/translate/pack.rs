@@ -33,8 +33,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn emit(&mut self, id: HeaderId) {
         let program = self.program;
         let header = &program.headers[id.index()];
-        let valid = self.read_slot(header.valid);
-        let valid = self.low_word(valid);
+        let valid = self.word_of_slot(header.valid);
         self.when(valid, |translator| {
             let items: Vec<Item> = header
                 .fields

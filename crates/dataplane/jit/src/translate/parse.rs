@@ -84,8 +84,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn packet_length(&mut self, slot: SlotId) {
         let bits = self.packet_bits();
         let bytes = self.shifted_right(bits, 3);
-        let length = self.value_of_u64(self.program.slot(slot).width, bytes);
-        self.write_slot(slot, length);
+        self.write_number(slot, bytes);
     }
 
     /// Extracts a header. The tests are made in the interpreter's order.
@@ -138,8 +137,7 @@ impl Translator<'_, '_, '_> {
             return false;
         };
         if !self.is_known_zero(copied) {
-            let length = self.read_slot(length);
-            let length = self.low_word(length);
+            let length = self.word_of_slot(length);
             let words = self.builder.ins().iadd_imm_u(length, 63);
             let words = self.shifted_right(words, u64::BITS.ilog2());
             let (target, source) = (self.slot_address(slot), self.slot_address(copied));
@@ -162,7 +160,7 @@ impl Translator<'_, '_, '_> {
         };
         let target = self.slot_address(varbit.slot);
         self.tell_packet();
-        self.call(runtime::READ_VARBIT, &[self.context, before, present, width, target]);
+        self.call(runtime::READ_PACKET, &[self.context, before, present, width, target]);
         if let Some(length) = varbit.length {
             self.write_slot(length, Value::word(32, present));
         }
@@ -214,7 +212,10 @@ impl Translator<'_, '_, '_> {
             let width = self.number(width.into());
             return self.write_slot_through(slot, |translator, target| {
                 translator.tell_packet();
-                translator.call(runtime::READ_PACKET, &[translator.context, position, width, target]);
+                translator.call(
+                    runtime::READ_PACKET,
+                    &[translator.context, position, width, width, target],
+                );
             });
         };
         let field = Field {
@@ -226,9 +227,14 @@ impl Translator<'_, '_, '_> {
             let value = self.load_field(&field, width);
             return self.write_slot(slot, value);
         }
-        let target = self.slot_address(slot);
+        self.read_wide(slot, &field, width);
+    }
+
+    /// Reads a field of more than 128 bits into the words of its slot.
+    pub(super) fn read_wide(&mut self, slot: SlotId, field: &Field, width: u32) {
+        let (target, source) = (self.slot_address(slot), self.address_of_field(field));
         for index in 0..words(width) {
-            let word = self.load_limb(address, &field, width, index);
+            let word = self.load_limb(source, field, width, index);
             self.store(word, target, 8 * index as i32);
         }
     }

@@ -5,17 +5,12 @@
 
 use super::Translator;
 use super::value::ActionData;
-use crate::context::Context;
 use crate::route::Route;
 use crate::seed;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_exec::Random;
 use forebay_ir::{Expr, SlotId};
-use std::mem::offset_of;
-
-/// The offset of the generator's state.
-const STATE: usize = offset_of!(Context<'_>, random);
 
 const _: () = assert!(size_of::<Random>() == size_of::<u64>(), "a generator is its state");
 
@@ -24,7 +19,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn begin_random_numbers(&mut self, route: &Route) {
         if route.draws_random_numbers(self.program)[0] {
             let seed = self.packet_seed();
-            self.store(seed, self.context, STATE as i32);
+            self.store_random(seed);
         }
     }
 
@@ -34,14 +29,19 @@ impl Translator<'_, '_, '_> {
             return;
         }
         let seed = self.packet_seed();
-        let [port_factor, instance_factor, egress] =
-            [seed::PORT, seed::INSTANCE, seed::EGRESS].map(|number| self.number(number as i64));
-        let place = self.builder.ins().imul(port, port_factor);
-        let copy = self.builder.ins().imul(instance, instance_factor);
-        let seed = self.builder.ins().iadd(seed, egress);
-        let seed = self.builder.ins().iadd(seed, place);
+        let seed = self.seed_in_egress(seed, port);
+        let factor = self.number(seed::INSTANCE as i64);
+        let copy = self.builder.ins().imul(instance, factor);
         let seed = self.builder.ins().iadd(seed, copy);
-        self.store(seed, self.context, STATE as i32);
+        self.store_random(seed);
+    }
+
+    /// The seed of a packet for egress at a port, from its seed for ingress: see [`crate::Seed::in_egress`].
+    pub(super) fn seed_in_egress(&mut self, seed: ir::Value, port: ir::Value) -> ir::Value {
+        let [factor, egress] = [seed::PORT, seed::EGRESS].map(|number| self.number(number as i64));
+        let place = self.builder.ins().imul(port, factor);
+        let seed = self.builder.ins().iadd(seed, egress);
+        self.builder.ins().iadd(seed, place)
     }
 
     /// The seed of the current packet: that of the burst's first packet, plus an offset for the packet's index.
@@ -59,18 +59,17 @@ impl Translator<'_, '_, '_> {
         let in_order = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, low, high);
         self.when(in_order, |translator| {
             let number = translator.number_between(low, high);
-            let value = translator.value_of_u64(translator.program.slot(slot).width, number);
-            translator.write_slot(slot, value);
+            translator.write_number(slot, number);
         });
     }
 
     /// [`Random::between`] of bounds that are in order.
     fn number_between(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
-        let state = self.load(self.context, STATE as i32);
+        let state = self.load_random();
         let increment = self.number(Random::INCREMENT as i64);
         let first = self.builder.ins().iadd(state, increment);
         let second = self.builder.ins().iadd(first, increment);
-        self.store(second, self.context, STATE as i32);
+        self.store_random(second);
         let (upper, lower) = (self.mixed(first), self.mixed(second));
 
         let last = self.builder.ins().isub(high, low);

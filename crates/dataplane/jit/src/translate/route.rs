@@ -15,7 +15,6 @@ use crate::route::flow::{Joint, Stage};
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
 use crate::route::{Argument, BailOut, Order, Route, Source};
-use crate::runtime::words;
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -229,8 +228,7 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn set_source(&mut self, slot: SlotId, source: Source, destination: Destination, facts: &Facts) {
         let number = match source {
             Source::Queue(slot) => {
-                let wanted = self.read_slot(slot);
-                let (wanted, last) = (self.low_word(wanted), self.load_last_queue());
+                let (wanted, last) = (self.word_of_slot(slot), self.load_last_queue());
                 self.builder.ins().umin(wanted, last)
             }
             Source::NewLength => self.new_length(facts),
@@ -245,8 +243,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Source::EgressPort => destination.port,
             Source::Instance => destination.instance,
         };
-        let value = self.value_of_u64(self.program.slot(slot).width, number);
-        self.write_slot(slot, value);
+        self.write_number(slot, number);
     }
 
     /// Translates a node of the parser's tree, and the subtree below it.
@@ -362,17 +359,12 @@ impl<'a> Translator<'_, 'a, '_> {
         for (index, (end, too_short)) in ends.iter().enumerate() {
             self.too_short = *too_short;
             let short = self.ending(Ending::Rejected(self.environment.errors.packet_too_short));
-            match index + 1 == ends.len() {
-                true => {
-                    self.builder.ins().jump(short, &[]);
-                }
-                false => {
-                    let has = self.packet_has(*end);
-                    let longer = self.builder.create_block();
-                    self.builder.ins().brif(has, longer, &[], short, &[]);
-                    self.enter(longer);
-                    self.builder.set_cold_block(longer);
-                }
+            if index + 1 == ends.len() {
+                self.builder.ins().jump(short, &[]);
+            } else {
+                let has = self.packet_has(*end);
+                self.go_on_if(has, short);
+                self.mark_cold();
             }
         }
         self.enter(next);
@@ -434,14 +426,6 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.def_var(variable, cursor);
         parsed.carried.push(variable);
         Position::of(self.cursor, variable)
-    }
-
-    fn read_wide(&mut self, slot: SlotId, place: &Field, width: u32) {
-        let (target, source) = (self.slot_address(slot), self.address_of_field(place));
-        for index in 0..words(width) {
-            let word = self.load_limb(source, place, width, index);
-            self.store(word, target, 8 * index as i32);
-        }
     }
 
     /// Extracts a header whose fields do not have known positions: reads them at once.

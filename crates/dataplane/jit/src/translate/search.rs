@@ -86,9 +86,7 @@ impl Translator<'_, '_, '_> {
             return self.match_in_lane();
         }
         let address = self.temporary_address(key.len().max(1));
-        for (offset, word) in (0..).step_by(8).zip(key) {
-            self.store(*word, address, offset);
-        }
+        self.store_limbs(key, address, 0);
         let table = self.number(table.0.into());
         let record = self.call_for_result(runtime::FIND_RECORD, &[self.context, table, address]);
         Match {
@@ -338,14 +336,5 @@ impl Translator<'_, '_, '_> {
         let origin = self.load(place, -8 * search::ZEROS_MIN as i32);
         let offset = self.times(sum, 8 * row_words as u64);
         self.builder.ins().iadd(origin, offset)
-    }
-
-    /// A number multiplied by a constant.
-    fn times(&mut self, number: ir::Value, factor: u64) -> ir::Value {
-        if factor.is_power_of_two() {
-            return self.shifted_left(number, factor.ilog2());
-        }
-        let factor = self.number(factor as i64);
-        self.builder.ins().imul(number, factor)
     }
 }

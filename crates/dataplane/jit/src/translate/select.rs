@@ -46,9 +46,7 @@ impl Translator<'_, '_, '_> {
                 self.builder.ins().jump(target, &[]);
                 return;
             };
-            let next = self.builder.create_block();
-            self.builder.ins().brif(condition, target, &[], next, &[]);
-            self.enter(next);
+            self.go_on_unless(condition, target);
         }
         self.builder.ins().jump(default, &[]);
     }
@@ -64,9 +62,7 @@ impl Translator<'_, '_, '_> {
         for (number, target) in cases {
             let number = self.constant(&Bits::new(key.width, number));
             let equal = self.equal(key, number);
-            let next = self.builder.create_block();
-            self.builder.ins().brif(equal, target, &[], next, &[]);
-            self.enter(next);
+            self.go_on_unless(equal, target);
         }
         self.builder.ins().jump(otherwise, &[]);
     }

@@ -16,15 +16,12 @@ impl Translator<'_, '_, '_> {
         let Some(asked) = self.asked_to_send_back(route.resubmits(facts)) else {
             return;
         };
-        let (again, next) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.ins().brif(asked, again, &[], next, &[]);
-        self.enter(again);
-        self.builder.set_cold_block(again);
-        self.note_clone_from_ingress(route, facts);
-        let note = self.note_sent_back(route, asked);
-        let verdict = self.verdict_with(verdict::RESUBMITTED, note);
-        self.end_burst_with(verdict);
-        self.enter(next);
+        self.end_when(asked, |translator| {
+            translator.note_clone_from_ingress(route, facts);
+            let note = translator.note_sent_back(route, asked);
+            let verdict = translator.verdict_with(verdict::RESUBMITTED, note);
+            translator.end_burst_with(verdict);
+        });
     }
 
     /// Before the deparser: a packet or a copy that is recirculated leaves for its note in place of its port.
@@ -45,8 +42,7 @@ impl Translator<'_, '_, '_> {
 
     fn asked_to_send_back(&mut self, slot: Option<SlotId>) -> Option<ir::Value> {
         let slot = slot.filter(|slot| !self.is_known_zero(*slot))?;
-        let asked = self.read_slot(slot);
-        Some(self.low_word(asked))
+        Some(self.word_of_slot(slot))
     }
 
     /// Notes what the packet may keep. `asked` is the value of a slot of [`crate::route::SendsBack`].

@@ -35,8 +35,7 @@ impl Translator<'_, '_, '_> {
     /// The value of an expression that is an element of a stack in the packet.
     pub(super) fn element_of_stack(&mut self, expr: &Expr, action: Option<&ActionData>) -> Option<Value> {
         let chain = Chain::of(expr).filter(|chain| chain.elements.len() >= ELEMENTS_MIN)?;
-        let index = self.read_slot(chain.index);
-        let index = self.low_word(index);
+        let index = self.word_of_slot(chain.index);
         if let Some(places) = chain.with_last().and_then(|elements| self.places(&elements)) {
             let last = self.number(chain.elements.len() as i64);
             let index = self.builder.ins().umin(index, last);

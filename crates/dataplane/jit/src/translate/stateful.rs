@@ -48,11 +48,7 @@ impl Translator<'_, '_, '_> {
                 let double = self.builder.ins().iconcat(low, high);
                 self.write_slot(slot, Value::double(width, double));
             }
-            _ => self.write_slot_through(slot, |translator, target| {
-                for (limb, word) in (0..).zip(limbs) {
-                    translator.store(word, target, 8 * limb);
-                }
-            }),
+            _ => self.write_slot_through(slot, |translator, target| translator.store_limbs(&limbs, target, 0)),
         }
     }
 
@@ -68,9 +64,7 @@ impl Translator<'_, '_, '_> {
             } else if let Place::Memory(_) = value.place {
                 // The whole value is read first, because its words may be those of the element.
                 let limbs: Vec<ir::Value> = (0..count).map(|limb| translator.limb(value, limb)).collect();
-                for (limb, word) in (0..).zip(limbs) {
-                    translator.store(word, element, first + 8 * limb);
-                }
+                translator.store_limbs(&limbs, element, first);
             } else if count > 0 {
                 translator.store_value(value, element, first);
             }
@@ -136,13 +130,7 @@ impl Translator<'_, '_, '_> {
 
     /// The address of element `index` of an array whose elements have `words` words.
     pub(super) fn place_of(&mut self, array: ir::Value, index: ir::Value, words: u64) -> ir::Value {
-        let bytes = 8 * words;
-        let offset = if bytes.is_power_of_two() {
-            self.shifted_left(index, bytes.ilog2())
-        } else {
-            let bytes = self.number(bytes as i64);
-            self.builder.ins().imul(index, bytes)
-        };
+        let offset = self.times(index, 8 * words);
         self.builder.ins().iadd(array, offset)
     }
 }

@@ -203,9 +203,7 @@ impl Translator<'_, '_, '_> {
                 // All loads come first: the places may overlap.
                 let all = (0..words(value.width)).map(|index| self.load(source, 8 * index as i32));
                 let all: Vec<ir::Value> = all.collect();
-                for (index, word) in (0..).zip(all) {
-                    self.store(word, address, offset + 8 * index);
-                }
+                self.store_limbs(&all, address, offset);
             }
             Place::Memory(source) => {
                 let target = self.address(address, offset);
@@ -250,6 +248,12 @@ impl Translator<'_, '_, '_> {
         self.read_home(slot, &home)
     }
 
+    /// The low 64 bits of a slot.
+    pub(super) fn word_of_slot(&mut self, slot: SlotId) -> ir::Value {
+        let value = self.read_slot(slot);
+        self.low_word(value)
+    }
+
     /// The value of a slot with this home.
     pub(super) fn read_home(&mut self, slot: SlotId, home: &Home) -> Value {
         let width = self.program.slot(slot).width;
@@ -286,6 +290,12 @@ impl Translator<'_, '_, '_> {
                 self.write_slot(slot, value);
             }
         }
+    }
+
+    /// Writes the low bits of a number to a slot, as many as it has.
+    pub(super) fn write_number(&mut self, slot: SlotId, number: ir::Value) {
+        let value = self.value_of_u64(self.program.slot(slot).width, number);
+        self.write_slot(slot, value);
     }
 
     /// Sets a register to a value of up to 128 bits.

@@ -60,9 +60,7 @@ impl Translator<'_, '_, '_> {
             [low, high] => Value::double(width, self.builder.ins().iconcat(low, high)),
             _ => {
                 let address = self.temporary_address(count);
-                for (index, word) in (0..).zip(result) {
-                    self.store(word, address, 8 * index);
-                }
+                self.store_limbs(&result, address, 0);
                 Value::memory(width, address)
             }
         }
