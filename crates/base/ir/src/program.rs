@@ -127,6 +127,12 @@ impl Program {
         &self.slots[id.index()]
     }
 
+    /// The bodies of a table's actions, in the order of its list.
+    pub fn bodies_of_actions(&self, table: TableId) -> impl Iterator<Item = BodyId> {
+        let listed = self.tables[table.index()].actions.iter();
+        listed.map(|listed| self.actions[listed.action.index()].body)
+    }
+
     /// The bits of a header's fields of fixed width, and the most bits of its field of variable width (0 without one).
     pub fn header_bits(&self, header: &Header) -> (u64, u64) {
         header.fields.iter().fold((0, 0), |(fixed, variable), field| {

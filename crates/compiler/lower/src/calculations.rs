@@ -91,14 +91,11 @@ fn bodies_in_order(program: &Program) -> Vec<BodyId> {
 /// The actions of the tables that a body applies, in program order.
 fn actions_of(program: &Program, body: BodyId) -> Vec<BodyId> {
     let blocks = program.bodies[body.index()].blocks.iter();
-    let tables = blocks.filter_map(|block| match &block.terminator {
-        Terminator::Apply { table, .. } => Some(&program.tables[table.index()]),
+    let tables = blocks.filter_map(|block| match block.terminator {
+        Terminator::Apply { table, .. } => Some(table),
         _ => None,
     });
-    let actions = tables.flat_map(|table| &table.actions);
-    let mut bodies: Vec<BodyId> = actions
-        .map(|listed| program.actions[listed.action.index()].body)
-        .collect();
+    let mut bodies: Vec<BodyId> = tables.flat_map(|table| program.bodies_of_actions(table)).collect();
     bodies.sort_by_key(|body| first_location(program, *body));
     bodies
 }

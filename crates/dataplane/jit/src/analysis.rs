@@ -1,6 +1,6 @@
 //! Analyses of a program before translation.
 
-use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Op, Program, SlotId, Statement, Terminator};
+use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parser's position at some point of its body, in bits from the packet's start.
@@ -179,9 +179,8 @@ fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
     let Terminator::Apply { table, .. } = terminator else {
         return Some(0);
     };
-    let actions = program.tables[table.index()].actions.iter();
-    actions
-        .map(|listed| longest_path(program, action_body(program, &program.actions[listed.action.index()])))
+    actions_of(program, *table)
+        .map(|action| longest_path(program, action))
         .try_fold(0, |longest, path| Some(longest.max(path?)))
 }
 
@@ -193,6 +192,12 @@ pub(crate) fn truncates(program: &Program) -> bool {
         .flat_map(|body| &body.blocks)
         .flat_map(|block| &block.statements);
     statements.any(|statement| matches!(statement.op, Op::Truncate { .. }))
+}
+
+/// The bodies of a table's actions.
+pub(crate) fn actions_of(program: &Program, table: TableId) -> impl Iterator<Item = &Body> {
+    let bodies = program.bodies_of_actions(table);
+    bodies.map(|body| &program.bodies[body.index()])
 }
 
 /// The body of an action.

@@ -96,14 +96,9 @@ fn is_access(statement: &Statement) -> bool {
     register_of(&statement.op).is_some()
 }
 
-fn bodies_of_table(program: &Program, table: TableId) -> impl Iterator<Item = BodyId> + '_ {
-    let listed = program.tables[table.index()].actions.iter();
-    listed.map(|listed| program.actions[listed.action.index()].body)
-}
-
 /// The registers that covered actions of a table access.
 fn covered_registers(program: &Program, table: TableId, covered: &BTreeSet<BodyId>) -> BTreeSet<RegisterId> {
-    let bodies = bodies_of_table(program, table).filter(|body| covered.contains(body));
+    let bodies = program.bodies_of_actions(table).filter(|body| covered.contains(body));
     let blocks = bodies.flat_map(|body| &program.bodies[body.index()].blocks);
     let statements = blocks.flat_map(|block| &block.statements);
     statements
@@ -154,7 +149,7 @@ fn covered_actions(program: &Program) -> BTreeSet<BodyId> {
             if let Terminator::Apply { table, .. } = block.terminator
                 && inside_after(inside, &block.statements)
             {
-                covered.extend(bodies_of_table(program, table));
+                covered.extend(program.bodies_of_actions(table));
             }
         }
     }
@@ -355,7 +350,7 @@ impl Walk<'_> {
     fn apply(&mut self, table: TableId) {
         self.section.registers.extend(&self.of_tables[table.index()]);
         self.is_unknown |= !self.of_tables[table.index()].is_empty();
-        for body in bodies_of_table(self.program, table) {
+        for body in self.program.bodies_of_actions(table) {
             let blocks = self.program.bodies[body.index()].blocks.iter();
             for statement in blocks.flat_map(|block| &block.statements) {
                 self.written.extend(statement.op.slots_written(self.program));

@@ -37,13 +37,9 @@ fn objects(program: &Program, roles: &[Role]) -> BTreeSet<Object> {
         for block in &program.bodies[body.index()].blocks {
             found.extend(block.statements.iter().filter_map(|statement| object(&statement.op)));
             if let Terminator::Apply { table, .. } = &block.terminator {
-                let table = &program.tables[table.index()];
-                let actions = table
-                    .actions
-                    .iter()
-                    .map(|listed| program.actions[listed.action.index()].body);
-                bodies.extend(actions);
-                found.extend(table.direct_meter.as_ref().map(|direct| Object::Meter(direct.meter.0)));
+                bodies.extend(program.bodies_of_actions(*table));
+                let meter = &program.tables[table.index()].direct_meter;
+                found.extend(meter.as_ref().map(|direct| Object::Meter(direct.meter.0)));
             }
         }
     }

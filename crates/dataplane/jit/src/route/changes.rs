@@ -6,7 +6,7 @@
 
 use super::Route;
 use super::obstacles::{Operation, Place};
-use crate::analysis::action_body;
+use crate::analysis::actions_of;
 use forebay_ir::{Body, Location, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,12 +109,11 @@ impl<'p> Changes<'p> {
             }
             self.step(&mut past, block.location, Operation::Ends(&block.terminator));
             if let Terminator::Apply { table, .. } = &block.terminator {
-                let table = &self.program.tables[table.index()];
-                self.step(&mut past, block.location, Operation::Applies(table));
+                let applied = &self.program.tables[table.index()];
+                self.step(&mut past, block.location, Operation::Applies(applied));
                 let before_action = past.clone();
-                for listed in &table.actions {
-                    let action = &self.program.actions[listed.action.index()];
-                    let behind_action = self.body(action_body(self.program, action), before_action.clone());
+                for action in actions_of(self.program, *table) {
+                    let behind_action = self.body(action, before_action.clone());
                     past.join(&behind_action);
                 }
             }

@@ -11,7 +11,7 @@
 
 use super::Route;
 use super::facts::Facts;
-use crate::analysis::{action_body, size};
+use crate::analysis::{actions_of, size};
 use forebay_bits::Bits;
 use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
 
@@ -65,13 +65,8 @@ pub(crate) enum Joint {
 impl FlowBlock {
     /// Its statements and terminators, with those of the actions of the table that it applies.
     pub(super) fn size(&self, program: &Program) -> usize {
-        let of_actions = |table: TableId| {
-            let listed = program.tables[table.index()].actions.iter();
-            let actions = listed.map(|listed| &program.actions[listed.action.index()]);
-            actions.map(|action| size(action_body(program, action))).sum::<usize>()
-        };
-        let applied = match self.block.terminator {
-            Terminator::Apply { table, .. } => of_actions(table),
+        let applied: usize = match self.block.terminator {
+            Terminator::Apply { table, .. } => actions_of(program, table).map(size).sum(),
             _ => 0,
         };
         self.block.statements.len() + 1 + applied

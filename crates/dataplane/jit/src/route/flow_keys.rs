@@ -3,7 +3,8 @@
 
 use super::flow::Flow;
 use super::{Argument, Route, Source};
-use forebay_ir::{ActionId, IndexSet, Op, Program, SlotId, Statement, TableId, Terminator};
+use crate::analysis::actions_of;
+use forebay_ir::{IndexSet, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The flow keys of one path through the parser.
@@ -94,19 +95,12 @@ impl Origins {
                 for slot in hit.into_iter().chain(action_run) {
                     origins.by_actions.entry(slot).or_default().insert(table);
                 }
-                for listed in &declared.actions {
-                    origins.action(program, listed.action, table);
+                for block in actions_of(program, table).flat_map(|action| &action.blocks) {
+                    origins.statements(program, &block.statements, Some(table));
                 }
             }
         }
         origins
-    }
-
-    fn action(&mut self, program: &Program, action: ActionId, table: TableId) {
-        let body = &program.bodies[program.actions[action.index()].body.index()];
-        for block in &body.blocks {
-            self.statements(program, &block.statements, Some(table));
-        }
     }
 
     fn statements(&mut self, program: &Program, statements: &[Statement], table: Option<TableId>) {

@@ -16,7 +16,7 @@
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
 use super::{ClonedFrame, DropWhen, Route, Source};
-use crate::analysis::action_body;
+use crate::analysis::actions_of;
 use forebay_bits::Bits;
 use forebay_ir::{
     BlockId, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, SlotKind, TableId, Terminator, build,
@@ -415,8 +415,7 @@ fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl 
 }
 
 fn operations_of_actions(program: &Program, table: TableId) -> impl Iterator<Item = &Op> {
-    let listed = program.tables[table.index()].actions.iter();
-    let bodies = listed.map(|listed| action_body(program, &program.actions[listed.action.index()]));
-    let statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+    let blocks = actions_of(program, table).flat_map(|action| &action.blocks);
+    let statements = blocks.flat_map(|block| &block.statements);
     statements.map(|statement| &statement.op)
 }

@@ -7,7 +7,7 @@
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
 use super::{ClonedFrame, Route};
-use crate::analysis::action_body;
+use crate::analysis::actions_of;
 use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
 use std::collections::HashMap;
 
@@ -40,11 +40,6 @@ pub(super) fn crossings(program: &Program, live: &FlowLiveness<'_>, flow: &Flow,
 /// always written.
 fn results(hit: &Option<SlotId>, action_run: &Option<SlotId>) -> impl Iterator<Item = SlotId> {
     [*hit, *action_run].into_iter().flatten()
-}
-
-fn actions_of(program: &Program, table: TableId) -> impl Iterator<Item = &Body> {
-    let listed = program.tables[table.index()].actions.iter();
-    listed.map(|listed| action_body(program, &program.actions[listed.action.index()]))
 }
 
 /// The slots that are live at the beginning of each block of a flow.

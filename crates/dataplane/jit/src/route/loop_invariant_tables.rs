@@ -11,6 +11,7 @@
 
 use super::flow::{Flow, FlowBlock, slots_of_decision};
 use super::{Route, Source};
+use crate::analysis::actions_of;
 use forebay_ir::{BlockId, Body, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::BTreeSet;
 
@@ -48,7 +49,9 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
         || declared.direct_meter.is_some()
         || declared.supports_timeout
         || declared.implementation.is_some();
-    if has_effects || !actions(program, table).all(only_computes) || !has_one_place_for_results(flow, replicate, table)
+    if has_effects
+        || !actions_of(program, table).all(only_computes)
+        || !has_one_place_for_results(flow, replicate, table)
     {
         return false;
     }
@@ -113,11 +116,6 @@ fn has_one_place_for_results(flow: &Flow, replicate: BlockId, table: TableId) ->
     results.all(|other| Some(other) == first)
 }
 
-fn actions(program: &Program, table: TableId) -> impl Iterator<Item = &Body> {
-    let listed = program.tables[table.index()].actions.iter();
-    listed.map(|listed| &program.bodies[program.actions[listed.action.index()].body.index()])
-}
-
 /// Whether a body only assigns slots.
 fn only_computes(body: &Body) -> bool {
     body.blocks.iter().all(|block| {
@@ -176,7 +174,7 @@ impl Accesses {
         }
         let color = declared.direct_meter.and_then(|meter| meter.slot);
         self.written.extend([*hit, *action_run, color].into_iter().flatten());
-        for block in actions(program, *table).flat_map(|body| &body.blocks) {
+        for block in actions_of(program, *table).flat_map(|body| &body.blocks) {
             self.statements(program, &block.statements);
             self.read.extend(slots_of_decision(&block.terminator));
         }

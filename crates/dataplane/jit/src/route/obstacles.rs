@@ -6,8 +6,8 @@
 
 use super::Route;
 use super::changes::{Change, Changes};
-use crate::analysis::{action_body, longest_path};
-use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, Terminator};
+use crate::analysis::{actions_of, longest_path};
+use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, TableId, Terminator};
 use std::collections::BTreeSet;
 
 /// A reason why packets take the slow path.
@@ -134,18 +134,17 @@ impl<'p> Places<'p> {
             }
             self.add(block.location, Operation::Ends(&block.terminator));
             if let Terminator::Apply { table, .. } = &block.terminator {
-                let table = &self.program.tables[table.index()];
-                self.add(block.location, Operation::Applies(table));
-                self.actions(table);
+                self.add(block.location, Operation::Applies(&self.program.tables[table.index()]));
+                self.actions(*table);
             }
         }
     }
 
-    fn actions(&mut self, table: &'p Table) {
-        for listed in &table.actions {
-            let action = &self.program.actions[listed.action.index()];
-            if self.actions_seen.insert(action.body) {
-                self.body(action_body(self.program, action));
+    fn actions(&mut self, table: TableId) {
+        let program = self.program;
+        for action in program.bodies_of_actions(table) {
+            if self.actions_seen.insert(action) {
+                self.body(&program.bodies[action.index()]);
             }
         }
     }
@@ -336,13 +335,11 @@ impl<'p> Finder<'p> {
     /// Finds loops of a control and of its actions.
     fn loops(&mut self, body: &'p Body) {
         let program = self.program;
-        let tables = body.blocks.iter().filter_map(|block| match &block.terminator {
-            Terminator::Apply { table, .. } => Some(&program.tables[table.index()]),
+        let tables = body.blocks.iter().filter_map(|block| match block.terminator {
+            Terminator::Apply { table, .. } => Some(table),
             _ => None,
         });
-        let actions = tables
-            .flat_map(|table| &table.actions)
-            .map(|listed| action_body(program, &program.actions[listed.action.index()]));
+        let actions = tables.flat_map(|table| actions_of(program, table));
         for body in [body].into_iter().chain(actions) {
             for location in loop_heads(body) {
                 let text = "begins a loop that is not unrolled".to_owned();

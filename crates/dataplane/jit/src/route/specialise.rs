@@ -110,8 +110,7 @@ fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
     for body in route.bodies() {
         for block in &program.bodies[body.index()].blocks {
             if let Terminator::Apply { table, .. } = block.terminator {
-                let actions = program.tables[table.index()].actions.iter();
-                found.extend(actions.map(|listed| program.actions[listed.action.index()].body));
+                found.extend(program.bodies_of_actions(table));
             }
         }
     }

@@ -42,8 +42,7 @@ impl Route {
     /// The bodies after the parser, and those of the actions of their tables.
     fn bodies_with_actions(&self, program: &Program) -> BTreeSet<BodyId> {
         let tables = self.tables(program).into_iter();
-        let listed = tables.flat_map(|table| &program.tables[table.index()].actions);
-        let actions = listed.map(|listed| program.actions[listed.action.index()].body);
+        let actions = tables.flat_map(|table| program.bodies_of_actions(table));
         actions.chain(self.bodies()).collect()
     }
 }

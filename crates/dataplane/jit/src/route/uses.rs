@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::flow::{FlowBlock, Joint};
 use super::{Argument, Order, Route, SendsBack, Source, Stops};
+use crate::analysis::actions_of;
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
 use forebay_ir::{
@@ -338,8 +339,7 @@ impl Route {
             used.bails_out(notes)
         };
         let in_actions = |table: TableId| {
-            let listed = program.tables[table.index()].actions.iter();
-            let mut bodies = listed.map(|listed| program.actions[listed.action.index()].body);
+            let mut bodies = program.bodies_of_actions(table);
             bodies.any(|body| Use::of(program, &[body]).bails_out(notes))
         };
         let at_end = match (block.joint, &block.block.terminator) {
@@ -469,18 +469,17 @@ impl Use {
             } = &block.terminator
             {
                 self.write(hit.iter().chain(action_run).copied());
-                let table = &program.tables[table.index()];
-                self.effects |=
-                    table.direct_counter.is_some() || table.direct_meter.is_some() || table.supports_timeout;
-                self.ordered |= table.direct_meter.is_some();
-                self.changes_state |= table.direct_meter.is_some();
-                self.write(table.direct_meter.and_then(|meter| meter.slot));
-                for key in &table.keys {
+                let declared = &program.tables[table.index()];
+                let is_metered = declared.direct_meter.is_some();
+                self.effects |= declared.direct_counter.is_some() || is_metered || declared.supports_timeout;
+                self.ordered |= is_metered;
+                self.changes_state |= is_metered;
+                self.write(declared.direct_meter.and_then(|meter| meter.slot));
+                for key in &declared.keys {
                     key.expr.for_each_slot(&mut |slot| self.read(slot));
                 }
-                for listed in &table.actions {
-                    let action = &program.actions[listed.action.index()];
-                    self.body(program, &program.bodies[action.body.index()]);
+                for action in actions_of(program, *table) {
+                    self.body(program, action);
                 }
             }
         }

@@ -17,6 +17,7 @@
 //! ```
 
 use super::Translator;
+use crate::analysis::actions_of;
 use crate::arrays::{COUNTER_WORDS, default_slot};
 use crate::flow_trail::ArrayId;
 use crate::route::plan::Leaf;
@@ -277,12 +278,9 @@ fn places_in_block(program: &Program, statements: &[forebay_ir::Statement], term
     let Terminator::Apply { table, .. } = terminator else {
         return own;
     };
-    let table = &program.tables[table.index()];
-    let bodies = table
-        .actions
-        .iter()
-        .map(|listed| &program.bodies[program.actions[listed.action.index()].body.index()]);
-    own + usize::from(table.direct_counter.is_some()) + bodies.map(|body| places_in_body(program, body)).sum::<usize>()
+    let is_counted = program.tables[table.index()].direct_counter.is_some();
+    let of_actions = actions_of(program, *table).map(|action| places_in_body(program, action));
+    own + usize::from(is_counted) + of_actions.sum::<usize>()
 }
 
 fn places_in_body(program: &Program, body: &Body) -> usize {

@@ -168,8 +168,7 @@ fn with_actions(program: &Program, roles: &[Role]) -> Vec<BodyId> {
         })
         .collect();
     for table in tables {
-        let actions = program.tables[table.index()].actions.iter();
-        bodies.extend(actions.map(|listed| program.actions[listed.action.index()].body));
+        bodies.extend(program.bodies_of_actions(table));
     }
     bodies.sort();
     bodies.dedup();

@@ -25,11 +25,10 @@ impl State {
                 self.op(&statement.op);
             }
             if let Terminator::Apply { table, .. } = &block.terminator {
-                let table = &program.tables[table.index()];
-                let meter = table.direct_meter.map(|direct| Object::Meter(direct.meter));
-                self.changed.extend(meter);
-                for listed in &table.actions {
-                    self.add(program, program.actions[listed.action.index()].body);
+                let meter = program.tables[table.index()].direct_meter;
+                self.changed.extend(meter.map(|direct| Object::Meter(direct.meter)));
+                for action in program.bodies_of_actions(*table) {
+                    self.add(program, action);
                 }
             }
         }

@@ -269,15 +269,13 @@ impl Liveness {
         match &block.terminator {
             Terminator::Branch { condition, .. } => live.decides(program, condition),
             Terminator::Apply { table, .. } => {
-                let table = &program.tables[table.index()];
                 let after = live.clone();
-                for listed in &table.actions {
-                    let body = program.actions[listed.action.index()].body;
-                    live.extend(&self.body(program, body, &after));
+                for action in program.bodies_of_actions(*table) {
+                    live.extend(&self.body(program, action, &after));
                 }
                 // An action may exit.
                 live.extend(behind);
-                for key in &table.keys {
+                for key in &program.tables[table.index()].keys {
                     key.expr.for_each_slot(&mut |slot| live.is_read(program, slot));
                 }
             }
@@ -358,13 +356,12 @@ impl Walk<'_> {
                     hit.iter()
                         .chain(action_run)
                         .for_each(|slot| _ = known.constants.remove(slot));
-                    let table = &program.tables[table.index()];
-                    let colour = table.direct_meter.and_then(|meter| meter.slot);
+                    let declared = &program.tables[table.index()];
+                    let colour = declared.direct_meter.and_then(|meter| meter.slot);
                     colour.iter().for_each(|slot| _ = known.constants.remove(slot));
-                    table.keys.iter().for_each(|key| self.read(&key.expr, &known));
-                    for listed in &table.actions {
-                        let action = &program.actions[listed.action.index()];
-                        let [done, left] = self.body(action.body, BTreeSet::from([known.clone()]))?;
+                    declared.keys.iter().for_each(|key| self.read(&key.expr, &known));
+                    for action in program.bodies_of_actions(*table) {
+                        let [done, left] = self.body(action, BTreeSet::from([known.clone()]))?;
                         pending.extend(done.into_iter().map(|known| (*next, known)));
                         exited.extend(left);
                     }

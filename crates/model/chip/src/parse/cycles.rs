@@ -170,11 +170,8 @@ pub(super) fn with_actions<'p>(program: &'p Program, body: &'p Body) -> Vec<&'p 
     let mut bodies = vec![body];
     for block in &body.blocks {
         if let Terminator::Apply { table, .. } = &block.terminator {
-            let actions = &program.tables[table.index()].actions;
-            bodies.extend(actions.iter().map(|listed| {
-                let action = &program.actions[listed.action.index()];
-                &program.bodies[action.body.index()]
-            }));
+            let actions = program.bodies_of_actions(*table);
+            bodies.extend(actions.map(|action| &program.bodies[action.index()]));
         }
     }
     bodies
