@@ -23,7 +23,7 @@
 //! | `route/` | plans the fast path: what is known about packets after each path through the parser |
 //! | `code.rs` | the memory of finished code, and the locations of its tables |
 //! | `graph.rs` | an architecture's graph as one function, with its entries and suspension points |
-//! | `live_slots.rs` | liveness of the slots of a graph |
+//! | `live_slots.rs`, `body_liveness.rs` | liveness of the slots of a graph, and within a body |
 //! | `fast_path_code.rs` | the finished fast path, and its forms |
 //! | `fast_path.rs` | how bursts run through it |
 //! | `verdict.rs`, `notes.rs` | frames and the verdicts on them; what is noted of them for the architecture |
@@ -110,6 +110,7 @@
 
 mod analysis;
 mod arrays;
+mod body_liveness;
 mod code;
 mod cold_calls;
 mod compile;

@@ -1,12 +1,11 @@
 //! Liveness of the slots of a graph. It tells which slots have to be 0 at entries and where slots are cleared, and
 //! which values glue need not compute.
 //!
-//! Liveness is propagated backwards through glue and bodies. Where one of several bodies may run
-//! (the actions of a table), a slot is live before them if it is live before one of them. Every operation of a parser
-//! may end it with an error, so whatever the error block reads is live throughout the parser.
+//! Liveness is propagated backwards through glue and bodies ([`crate::body_liveness`]).
 
+use crate::body_liveness::{LiveAtEnds, live_before, read};
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, MirrorFrame, Target};
-use forebay_ir::{Block, BlockId, Body, BodyId, BodyKind, Expr, IndexSet, Op, Program, SlotId, TableId, Terminator};
+use forebay_ir::{BlockId, BodyId, BodyKind, IndexSet, Program};
 
 /// The live slots of a graph.
 #[derive(Debug)]
@@ -199,104 +198,6 @@ impl Finder<'_> {
             exited: behind,
             rejected: (body.kind == BodyKind::Parser).then_some(rejected),
         };
-        self.before_blocks(body, &ends)
+        live_before(self.program, body, &ends)
     }
-
-    fn before_blocks(&self, body: &Body, ends: &LiveAtEnds<'_>) -> IndexSet {
-        let mut before = vec![self.none(); body.blocks.len()];
-        let mut changes = true;
-        while changes {
-            changes = false;
-            for (index, block) in body.blocks.iter().enumerate().rev() {
-                let live = self.before_block(block, &before, ends);
-                changes |= live != before[index];
-                before[index] = live;
-            }
-        }
-        before.swap_remove(0)
-    }
-
-    fn before_block(&self, block: &Block, before: &[IndexSet], ends: &LiveAtEnds<'_>) -> IndexSet {
-        let mut live = match &block.terminator {
-            Terminator::Return => ends.returned.clone(),
-            Terminator::Exit => ends.exited.clone(),
-            Terminator::Reject(_) => ends.rejected.unwrap_or(ends.returned).clone(),
-            Terminator::Apply {
-                table,
-                hit,
-                action_run,
-                next,
-            } => self.before_table(*table, (*hit, *action_run), &before[next.index()], ends),
-            other => {
-                let mut live = self.none();
-                let successors = other.successors();
-                successors.iter().for_each(|next| live.extend(&before[next.index()]));
-                live
-            }
-        };
-        block
-            .terminator
-            .exprs()
-            .into_iter()
-            .for_each(|expr| read(expr, &mut live));
-        for statement in block.statements.iter().rev() {
-            self.before_statement(&statement.op, &mut live);
-        }
-        ends.rejected.into_iter().for_each(|rejected| live.extend(rejected));
-        live
-    }
-
-    fn before_table(
-        &self,
-        table: TableId,
-        results: (Option<SlotId>, Option<SlotId>),
-        next: &IndexSet,
-        ends: &LiveAtEnds<'_>,
-    ) -> IndexSet {
-        let table = &self.program.tables[table.index()];
-        let mut live = next.clone();
-        let of_action = LiveAtEnds {
-            returned: next,
-            exited: ends.exited,
-            rejected: None,
-        };
-        for listed in &table.actions {
-            let body = self.program.actions[listed.action.index()].body;
-            live.extend(&self.before_blocks(&self.program.bodies[body.index()], &of_action));
-        }
-        let written = [results.0, results.1];
-        written.into_iter().flatten().for_each(|slot| live.remove(slot.index()));
-        table.keys.iter().for_each(|key| read(&key.expr, &mut live));
-        live
-    }
-
-    fn before_statement(&self, op: &Op, live: &mut IndexSet) {
-        let kill = |slot: SlotId, live: &mut IndexSet| live.remove(slot.index());
-        match op {
-            Op::Extract { header, .. } => {
-                self.program.headers[header.index()]
-                    .slots()
-                    .for_each(|slot| kill(slot, live));
-            }
-            Op::Emit { header } => {
-                self.program.headers[header.index()]
-                    .slots()
-                    .for_each(|slot| live.insert(slot.index()));
-            }
-            _ => op.certain_target().into_iter().for_each(|slot| kill(slot, live)),
-        }
-        op.for_each_slot_read(&mut |slot| live.insert(slot.index()));
-    }
-}
-
-/// By the way in which a body ends: the slots that are live afterwards.
-struct LiveAtEnds<'a> {
-    returned: &'a IndexSet,
-    exited: &'a IndexSet,
-    /// For a parser.
-    rejected: Option<&'a IndexSet>,
-}
-
-fn read(expr: &Expr, live: &mut IndexSet) {
-    expr.for_each_slot(&mut |slot| live.insert(slot.index()));
 }

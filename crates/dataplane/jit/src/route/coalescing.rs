@@ -11,6 +11,7 @@ use super::Route;
 use super::flow::{Flow, FlowBlock};
 use super::jump_threading::written_by_actions;
 use super::live_sets::FlowLiveness;
+use crate::body_liveness::step;
 use forebay_ir::{DataItem, Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -172,7 +173,7 @@ fn interferences(
     for statement in block.block.statements.iter().rev() {
         let mut written = statement.op.slots_written(program).into_iter();
         note(&mut written, copied(&statement.op), &live);
-        super::live_sets::step(program, &statement.op, &mut live);
+        step(program, &statement.op, &mut live);
     }
 }
 

@@ -7,8 +7,8 @@
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
 use super::{ClonedFrame, Route};
-use crate::analysis::actions_of;
-use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, TableId, Terminator};
+use crate::body_liveness::{LiveAtEnds, after_terminator, before_actions, live_before, read_by_terminator, step};
+use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, Terminator};
 use std::collections::HashMap;
 
 /// The slots that matter at a look-up, by slot number.
@@ -74,12 +74,17 @@ impl<'a> FlowLiveness<'a> {
     /// The liveness of a program for which the live slots at the beginning of each block are known.
     pub(super) fn with(program: &'a Program, route: &'a Route, at_start: Vec<IndexSet>) -> Self {
         let none = IndexSet::new(program.slots.len());
+        let ends = LiveAtEnds {
+            returned: &none,
+            exited: &none,
+            rejected: None,
+        };
         let deparser = &program.bodies[route.deparser.index()];
         FlowLiveness {
             program,
             route,
             at_start,
-            at_deparser: live_before(program, deparser, &none, &none),
+            at_deparser: live_before(program, deparser, &ends),
             emitted: only_emits(deparser),
         }
     }
@@ -129,7 +134,7 @@ impl<'a> FlowLiveness<'a> {
 
     /// The slots live after a terminator.
     pub(super) fn behind(&self, terminator: &Terminator) -> IndexSet {
-        live_behind(self.program, terminator, &self.at_start)
+        after_terminator(self.program, terminator, &self.at_start)
     }
 
     /// The slots live between a look-up and its results.
@@ -142,10 +147,7 @@ impl<'a> FlowLiveness<'a> {
             return behind;
         };
         let at_exit = block.exit.map_or(&behind, |exit| &self.at_start[exit.index()]);
-        let mut live = behind.clone();
-        for action in actions_of(self.program, *table) {
-            live.extend(&live_before(self.program, action, &behind, at_exit));
-        }
+        let mut live = before_actions(self.program, *table, &behind, at_exit);
         results(hit, action_run).for_each(|slot| live.remove(slot.index()));
         live
     }
@@ -245,17 +247,6 @@ fn sources_read(program: &Program, sources: &[(SlotId, super::Source)], live: &I
     wanted.flat_map(|(_, source)| source.slots_read(program)).collect()
 }
 
-fn read_by_terminator(program: &Program, terminator: &Terminator, live: &mut IndexSet) {
-    for expr in terminator.exprs() {
-        expr.for_each_slot(&mut |slot| live.insert(slot.index()));
-    }
-    if let Terminator::Apply { table, .. } = terminator {
-        for key in &program.tables[table.index()].keys {
-            key.expr.for_each_slot(&mut |slot| live.insert(slot.index()));
-        }
-    }
-}
-
 /// The headers that a deparser emits, if it does nothing else.
 fn only_emits(deparser: &Body) -> Option<Vec<HeaderId>> {
     let [block] = &deparser.blocks[..] else { return None };
@@ -264,39 +255,6 @@ fn only_emits(deparser: &Body) -> Option<Vec<HeaderId>> {
         _ => None,
     });
     emitted.collect()
-}
-
-/// The slots live after a terminator.
-fn live_behind(program: &Program, terminator: &Terminator, at_start: &[IndexSet]) -> IndexSet {
-    let mut live = IndexSet::new(program.slots.len());
-    for successor in terminator.successors() {
-        live.extend(&at_start[successor.index()]);
-    }
-    live
-}
-
-/// The slots live at the beginning of an action or a deparser.
-fn live_before(program: &Program, body: &Body, at_end: &IndexSet, at_exit: &IndexSet) -> IndexSet {
-    let mut at_start = vec![IndexSet::new(program.slots.len()); body.blocks.len()];
-    loop {
-        let mut changed = false;
-        for (index, block) in body.blocks.iter().enumerate().rev() {
-            let mut live = match &block.terminator {
-                Terminator::Return => at_end.clone(),
-                Terminator::Exit => at_exit.clone(),
-                terminator => live_behind(program, terminator, &at_start),
-            };
-            read_by_terminator(program, &block.terminator, &mut live);
-            for statement in block.statements.iter().rev() {
-                step(program, &statement.op, &mut live);
-            }
-            changed |= live != at_start[index];
-            at_start[index] = live;
-        }
-        if !changed {
-            return at_start.swap_remove(0);
-        }
-    }
 }
 
 /// Removes dead stores from the flow after the parser. Returns the slots live at the beginning of each block.
@@ -311,19 +269,6 @@ pub(super) fn remove_dead_stores(program: &Program, route: &Route, flow: &mut Fl
 /// Whether an operation only writes a slot that is not live afterwards.
 fn is_dead(op: &Op, live: &IndexSet) -> bool {
     op.only_writes() && op.target().is_some_and(|slot| !live.contains(slot.index()))
-}
-
-/// Updates the live slots from after an operation to before it.
-pub(super) fn step(program: &Program, op: &Op, live: &mut IndexSet) {
-    if let Some(slot) = op.certain_target() {
-        live.remove(slot.index());
-    }
-    if let Op::Emit { header } = op {
-        for slot in program.headers[header.index()].slots() {
-            live.insert(slot.index());
-        }
-    }
-    op.for_each_slot_read(&mut |slot| live.insert(slot.index()));
 }
 
 /// The slots that may have been written between the parser and the beginning of each block.
