@@ -39,64 +39,77 @@ impl Route {
 impl Limits {
     /// What was left out, in words for the user.
     pub(crate) fn obstacles(&self, program: &Program, route: &Route) -> Vec<Obstacle> {
-        let limits = self;
-        let parser = route.place_of_parser(program);
         let compiled = self.paths;
-        let mut found = Vec::new();
-        let mut too_large = |count: usize, text: String| {
-            if count > 0 {
-                found.push(self.too_large(parser, text));
-            }
-        };
-        too_large(
-            limits.paths_left_out,
-            format!(
-                "{} paths through the parser of at most {LEAVES_MAX}; others are compiled when packets take them",
-                compiled + limits.paths_left_out
-            ),
-        );
-        too_large(
-            limits.paths_without_statements,
-            format!(
-                "more than {STATEMENTS_MAX} statements on {compiled} of {} paths through the parser; others are compiled when \
-                 packets take them, if there are no more than {PATH_STATEMENTS_MAX} statements behind each",
-                compiled + limits.paths_without_statements + limits.paths_left_out
-            ),
-        );
-        too_large(
-            limits.paths_too_large,
-            match limits.paths_too_large {
-                1 => format!("more than {PATH_STATEMENTS_MAX} statements behind a path through the parser"),
-                several => format!(
-                    "more than {PATH_STATEMENTS_MAX} statements behind each of {several} paths through the parser"
+        let too_large = [
+            (
+                self.paths_left_out,
+                format!(
+                    "{} paths through the parser of at most {LEAVES_MAX}; others are compiled when packets take them",
+                    compiled + self.paths_left_out
                 ),
-            },
-        );
-        too_large(
-            limits.nodes_left_out,
-            format!(
-                "{} branches of the parser of at most {NODES_MAX}",
-                NODES_MAX + limits.nodes_left_out
             ),
-        );
-        too_large(
-            limits.endless_paths,
-            "a loop of the parser that does not end".to_owned(),
-        );
-        found.extend((limits.paths_that_miss > 0).then(|| self.misses(program, route)));
-        found.extend((limits.paths_without_copies > 0).then(|| self.copies(program, route, false)));
-        found.extend((limits.paths_with_state_and_copies > 0).then(|| self.copies(program, route, true)));
+            (
+                self.paths_without_statements,
+                format!(
+                    "more than {STATEMENTS_MAX} statements on {compiled} of {} paths through the parser; others are compiled when \
+                     packets take them, if there are no more than {PATH_STATEMENTS_MAX} statements behind each",
+                    compiled + self.paths_without_statements + self.paths_left_out
+                ),
+            ),
+            (
+                self.paths_too_large,
+                match self.paths_too_large {
+                    1 => format!("more than {PATH_STATEMENTS_MAX} statements behind a path through the parser"),
+                    several => format!(
+                        "more than {PATH_STATEMENTS_MAX} statements behind each of {several} paths through the parser"
+                    ),
+                },
+            ),
+            (
+                self.nodes_left_out,
+                format!(
+                    "{} branches of the parser of at most {NODES_MAX}",
+                    NODES_MAX + self.nodes_left_out
+                ),
+            ),
+            (self.endless_paths, "a loop of the parser that does not end".to_owned()),
+        ];
+        let parser = route.place_of_parser(program);
+        let too_large = too_large.into_iter().filter(|(count, _)| *count > 0);
+        let mut found: Vec<Obstacle> = too_large.map(|(_, what)| self.too_large(parser, &what)).collect();
+        if self.paths_that_miss > 0 {
+            found.push(self.misses(program, route));
+        }
+        if self.paths_without_copies > 0 {
+            found.push(without_copies(program, route));
+        }
+        if self.paths_with_state_and_copies > 0 {
+            let copies = without_copies(program, route);
+            found.push(Obstacle {
+                kind: ObstacleKind::StateAndCopies,
+                stops: self.stops(),
+                text: format!(
+                    "{}, in a program whose ingress changes registers or meters before",
+                    copies.text
+                ),
+                ..copies
+            });
+        }
         found
     }
 
-    fn too_large(&self, location: Location, what: String) -> Obstacle {
-        let stops = match self.paths {
+    /// The packets on paths that are not compiled: all of them if no path is.
+    fn stops(&self) -> Stops {
+        match self.paths {
             0 => Stops::All,
             _ => Stops::Some,
-        };
+        }
+    }
+
+    fn too_large(&self, location: Location, what: &str) -> Obstacle {
         Obstacle {
             kind: ObstacleKind::TooLarge,
-            stops,
+            stops: self.stops(),
             location,
             text: format!("program too large for the fast path: {what}"),
         }
@@ -105,44 +118,30 @@ impl Limits {
     fn misses(&self, program: &Program, route: &Route) -> Obstacle {
         Obstacle {
             kind: ObstacleKind::StateAndCopies,
-            stops: match self.paths {
-                0 => Stops::All,
-                _ => Stops::Some,
-            },
+            stops: self.stops(),
             location: route.place_of_misses(program),
             text: "reads more than the headers that were emitted, in a program that has changed state before"
                 .to_owned(),
         }
     }
+}
 
-    /// Copies that cannot be made; `after_state` for the paths that are not compiled for this reason.
-    fn copies(&self, program: &Program, route: &Route, after_state: bool) -> Obstacle {
-        let (location, why) = match route.obstacle_to_copies(program) {
-            Some((location, why)) => (
-                location,
-                format!("{why}, so copies for a multicast group are not made in place"),
-            ),
-            None => {
-                let why = "chooses a multicast group, and its copies have headers whose places are not known";
-                (route.place_of_group(program), why.to_owned())
-            }
-        };
-        if !after_state {
-            return Obstacle {
-                kind: ObstacleKind::Copies,
-                stops: Stops::Some,
-                location,
-                text: why,
-            };
-        }
-        Obstacle {
-            kind: ObstacleKind::StateAndCopies,
-            stops: match self.paths {
-                0 => Stops::All,
-                _ => Stops::Some,
-            },
+/// Copies that cannot be made, so that packets bail out.
+fn without_copies(program: &Program, route: &Route) -> Obstacle {
+    let (location, text) = match route.obstacle_to_copies(program) {
+        Some((location, why)) => (
             location,
-            text: format!("{why}, in a program whose ingress changes registers or meters before"),
+            format!("{why}, so copies for a multicast group are not made in place"),
+        ),
+        None => {
+            let why = "chooses a multicast group, and its copies have headers whose places are not known";
+            (route.place_of_group(program), why.to_owned())
         }
+    };
+    Obstacle {
+        kind: ObstacleKind::Copies,
+        stops: Stops::Some,
+        location,
+        text,
     }
 }
