@@ -1,7 +1,7 @@
-//! Routes of small programs, for tests.
+//! Small programs and their routes, for tests.
 
 use super::{Cloning, DropWhen, Route};
-use forebay_ir::{BodyId, Program, SlotId};
+use forebay_ir::{Architecture, BodyId, Program, Slot, SlotId, SlotKind};
 
 /// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the
 /// port in the slot `port`.
@@ -37,6 +37,18 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         cloning: Cloning::default(),
         leaving: None,
     }
+}
+
+/// A program with these local slots, by name and width.
+pub(super) fn slots(slots: &[(&str, u32)]) -> Program {
+    let mut program = Program::new(Architecture::V1Model);
+    program.slots.extend(slots.iter().map(|(name, width)| Slot {
+        name: name.to_string(),
+        width: *width,
+        signed: false,
+        kind: SlotKind::Local,
+    }));
+    program
 }
 
 /// The slot with a name.

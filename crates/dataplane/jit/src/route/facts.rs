@@ -193,22 +193,13 @@ fn truth(holds: bool) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_ir::{Architecture, Slot, SlotKind};
+    use crate::route::example;
 
     const COUNT: SlotId = SlotId(0);
     const FLAG: SlotId = SlotId(1);
 
     fn program() -> Program {
-        let mut program = Program::new(Architecture::V1Model);
-        for (name, width) in [("count", 8), ("flag", 1)] {
-            program.slots.push(Slot {
-                name: name.to_string(),
-                width,
-                signed: false,
-                kind: SlotKind::Local,
-            });
-        }
-        program
+        example::slots(&[("count", 8), ("flag", 1)])
     }
 
     fn count_is(value: u128) -> Expr {

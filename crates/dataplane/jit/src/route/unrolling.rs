@@ -159,23 +159,15 @@ impl Unroller<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::route::example;
     use forebay_bits::Bits;
-    use forebay_ir::{Architecture, BinaryOp, BodyKind, Expr, Slot, SlotKind, Statement, Terminator};
+    use forebay_ir::{BinaryOp, BodyKind, Expr, Statement, Terminator};
 
     const COUNT: SlotId = SlotId(0);
     const LIMIT: SlotId = SlotId(1);
 
     fn program() -> Program {
-        let mut program = Program::new(Architecture::V1Model);
-        for name in ["count", "limit"] {
-            program.slots.push(Slot {
-                name: name.to_string(),
-                width: 8,
-                signed: false,
-                kind: SlotKind::Local,
-            });
-        }
-        program
+        example::slots(&[("count", 8), ("limit", 8)])
     }
 
     fn assign(value: Expr) -> Statement {

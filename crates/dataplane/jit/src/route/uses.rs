@@ -36,16 +36,8 @@ impl Route {
     }
 
     /// The parser and the bodies after it.
-    fn with_parser(&self) -> [BodyId; 6] {
-        let [verify_checksum, ingress, egress, compute_checksum, deparser] = self.bodies();
-        [
-            self.parser,
-            verify_checksum,
-            ingress,
-            egress,
-            compute_checksum,
-            deparser,
-        ]
+    fn with_parser(&self) -> Vec<BodyId> {
+        [self.parser].into_iter().chain(self.bodies()).collect()
     }
 
     /// The bodies between the parser and the queue.

@@ -191,12 +191,9 @@ fn check_code(program: &Program, flow: &Flow) -> Result<(), String> {
     program.bodies.push(body);
     // Bodies of several kinds are in a flow, and exits and copies have edges of their own.
     let matters = |rule| !matches!(rule, Rule::NotAllowedHere | Rule::UnreachableBlock);
-    let errors = forebay_ir::verify::verify(&program).into_iter();
     let is_own = |place: &Place| matches!(place, Place::Code { body, .. } if *body == own);
-    match errors
-        .into_iter()
-        .find(|error| is_own(&error.place) && matters(error.rule))
-    {
+    let mut errors = forebay_ir::verify::verify(&program).into_iter();
+    match errors.find(|error| is_own(&error.place) && matters(error.rule)) {
         None => Ok(()),
         Some(error) => Err(error.to_string()),
     }
