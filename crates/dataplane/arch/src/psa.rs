@@ -187,13 +187,12 @@ impl Psa<'_> {
             self.field("ingress_output", "clone")?,
             self.field("ingress_output", "drop")?,
         );
-        let end = match has_effects(self.builder.program, Role::IngressDeparser) {
+        let end = if has_effects(self.builder.program, Role::IngressDeparser) {
             // A dropped packet still sends its digest, because the specification does not exempt the deparser.
-            true => self.builder.jump("deparse"),
-            false => {
-                let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
-                self.builder.branch(needs_deparser, "deparse", "dropped")
-            }
+            self.builder.jump("deparse")
+        } else {
+            let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
+            self.builder.branch(needs_deparser, "deparse", "dropped")
         };
         self.builder.block("ingress_done", [GlueOp::Commit], end);
         let reason = Reason {
@@ -358,12 +357,11 @@ impl Psa<'_> {
             GlueOp::Commit,
             self.take("egress_deparser_input", "egress_port", Argument::EgressPort)?,
         ];
-        let end = match has_effects(self.builder.program, Role::EgressDeparser) {
-            true => self.builder.jump("egress_deparse"),
-            false => {
-                let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
-                self.builder.branch(needs_deparser, "egress_deparse", "egress_dropped")
-            }
+        let end = if has_effects(self.builder.program, Role::EgressDeparser) {
+            self.builder.jump("egress_deparse")
+        } else {
+            let needs_deparser = build::or(slot(clone), build::not(slot(drop)));
+            self.builder.branch(needs_deparser, "egress_deparse", "egress_dropped")
         };
         self.builder.block("egress_done", ops, end);
         let end = End::Finish(Finish::Drop(DropReason::Egress.into()));

@@ -162,9 +162,10 @@ impl TranslatedFastPath {
             headroom: environment.headroom,
             shape: environment.shape,
             copies: plan.makes_copies(),
-            clones: match plan.leaves.iter().any(|leaf| leaf.notes.clones) {
-                true => route.clones(program).into_iter().map(usize::from).sum(),
-                false => 0,
+            clones: if plan.leaves.iter().any(|leaf| leaf.notes.clones) {
+                route.clones(program).into_iter().map(usize::from).sum()
+            } else {
+                0
             },
             clones_first: !route.clones_commute(program),
             clones_in_order: route.keeps_order_of_clones(program),
@@ -454,9 +455,10 @@ fn generate(module: &mut JITModule, mut functions: Vec<Function>) -> Result<Vec<
 )]
 fn generate_each(isa: &dyn TargetIsa, functions: &mut [Function]) -> Result<(), CompileError> {
     let instructions: usize = functions.iter().map(|f| f.context.func.dfg.num_insts()).sum();
-    let threads = match instructions > SERIAL_MAX {
-        true => thread::available_parallelism().map_or(1, |count| count.get().min(functions.len())),
-        false => 1,
+    let threads = if instructions > SERIAL_MAX {
+        thread::available_parallelism().map_or(1, |count| count.get().min(functions.len()))
+    } else {
+        1
     };
     let queue = Mutex::new(functions.iter_mut());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();

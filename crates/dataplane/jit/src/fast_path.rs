@@ -253,9 +253,10 @@ impl<'a> FastPath<'a> {
     #[inline]
     pub fn alike(&self, first: usize, behind: usize) -> usize {
         let verdicts = &self.memory.lanes.verdicts()[first..behind];
-        match verdict::is_all(verdicts[0]) {
-            true => verdict::alike(verdicts),
-            false => 1,
+        if verdict::is_all(verdicts[0]) {
+            verdict::alike(verdicts)
+        } else {
+            1
         }
     }
 
@@ -329,9 +330,10 @@ impl<'a> FastPath<'a> {
             parsed_bits: lane.parsed_bits as usize,
             output_start: lane.output_start as usize / 8,
             output_bits: lane.output_bits as usize,
-            length_max: match self.code.needs.truncates {
-                true => lane.truncate_to as u32,
-                false => u32::MAX,
+            length_max: if self.code.needs.truncates {
+                lane.truncate_to as u32
+            } else {
+                u32::MAX
             },
         }
     }

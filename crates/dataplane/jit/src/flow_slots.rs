@@ -169,9 +169,10 @@ impl Wanting {
     /// Words of the place without an optional copy; `None` when there cannot be a place.
     fn words(&self) -> Option<usize> {
         let (key_words, _) = self.shape(self.needs_copy())?;
-        Some(match self.needs_copy() {
-            true => key_words + self.layout.record.words(),
-            false => key_words + 1,
+        Some(if self.needs_copy() {
+            key_words + self.layout.record.words()
+        } else {
+            key_words + 1
         })
     }
 
@@ -191,9 +192,10 @@ impl Wanting {
                 Nothing::AllOnes(word) => Nothing::AllOnes(first + word),
                 Nothing::Null(word) => Nothing::Null(first + word),
             },
-            found: match with_copy {
-                true => FoundForFlow::Copy(behind, self.layout.record.words_without_memo()),
-                false => FoundForFlow::Address(behind),
+            found: if with_copy {
+                FoundForFlow::Copy(behind, self.layout.record.words_without_memo())
+            } else {
+                FoundForFlow::Address(behind)
             },
         }
     }
@@ -253,9 +255,10 @@ impl SlotLayout {
         }
         let elements = element_words(arrays, next);
         let behind = next + arrays.iter().map(|array| array.words()).sum::<usize>();
-        let words = match all <= POWER_WORDS_MAX {
-            true => all,
-            false => behind.next_multiple_of(LINE_WORDS),
+        let words = if all <= POWER_WORDS_MAX {
+            all
+        } else {
+            behind.next_multiple_of(LINE_WORDS)
         };
         let records = places.values().filter_map(|place| match place.found {
             FoundForFlow::Address(word) => Some(word),
@@ -290,10 +293,11 @@ impl SlotLayout {
     ///
     /// The slot has this layout.
     pub(crate) unsafe fn lines_in_use(&self, slot: *const u64) -> u64 {
-        match self.notes_lines {
+        if self.notes_lines {
             // SAFETY: the word is one of the slot's.
-            true => self.lines_of_all | unsafe { slot.add(LINES_WORD).read() },
-            false => (1 << self.bytes.div_ceil(8 * LINE_WORDS)) - 1,
+            self.lines_of_all | unsafe { slot.add(LINES_WORD).read() }
+        } else {
+            (1 << self.bytes.div_ceil(8 * LINE_WORDS)) - 1
         }
     }
 

@@ -268,9 +268,10 @@ fn new_profile(profile: &forebay_ir::ActionProfile) -> ActionProfile {
 /// The most entries of a table; always at least the number of those in the program.
 fn table_size(table: &forebay_ir::Table) -> usize {
     let declared = usize::try_from(table.size).unwrap_or(usize::MAX);
-    let most = match table.supports_timeout {
-        true => HitTimes::LEN_MAX,
-        false => usize::MAX,
+    let most = if table.supports_timeout {
+        HitTimes::LEN_MAX
+    } else {
+        usize::MAX
     };
     declared.min(most).max(table.entries.len())
 }

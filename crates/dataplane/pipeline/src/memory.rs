@@ -116,9 +116,10 @@ pub(crate) fn readable(bytes: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    match value < 10.0 && unit > 0 {
-        true => format!("{value:.1} {}", UNITS[unit]),
-        false => format!("{value:.0} {}", UNITS[unit]),
+    if value < 10.0 && unit > 0 {
+        format!("{value:.1} {}", UNITS[unit])
+    } else {
+        format!("{value:.0} {}", UNITS[unit])
     }
 }
 

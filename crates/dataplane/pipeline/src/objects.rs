@@ -368,11 +368,12 @@ impl<'a> View<'a> {
     /// Meters a packet if the element is configured. Otherwise returns no colour.
     fn metered(&self, meters: &MeterArray, index: u64, before: MeterColor, packet: PacketFacts) -> Option<MeterColor> {
         let (bytes, now_ns) = (packet.length_bytes.into(), nanoseconds(packet));
-        match self.section.is_alone() {
+        if self.section.is_alone() {
             // SAFETY: this is the only worker, and the control plane configures elements in use as a guest, which ends
             // bursts that are alone.
-            true => unsafe { meters.execute_alone(index, bytes, before, now_ns) },
-            false => meters.execute_configured(index, bytes, before, now_ns),
+            unsafe { meters.execute_alone(index, bytes, before, now_ns) }
+        } else {
+            meters.execute_configured(index, bytes, before, now_ns)
         }
     }
 

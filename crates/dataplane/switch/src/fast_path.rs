@@ -454,9 +454,10 @@ impl Switch {
     #[cold]
     fn leave_by_no_port(&mut self, port: u32, packets: &[Packet], (from, first_tag): (u32, u64), now_ns: u64) {
         for (packet, tag) in packets.iter().zip(first_tag..) {
-            match self.worker.goes_round_by(port) {
-                true => self.go_round((Return::ByPort, false), packet.data(), (from, tag), now_ns),
-                false => self.drop_here(from, DropReason::NoSuchPort),
+            if self.worker.goes_round_by(port) {
+                self.go_round((Return::ByPort, false), packet.data(), (from, tag), now_ns)
+            } else {
+                self.drop_here(from, DropReason::NoSuchPort)
             }
         }
     }

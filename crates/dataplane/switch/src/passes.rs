@@ -278,9 +278,10 @@ impl Around<'_> {
 
     /// The beginning of a packet with this ingress timestamp, in the clock of polls.
     fn began_ns(&self, began_us: u64) -> u64 {
-        match began_us == self.now_us {
-            true => self.now_ns,
-            false => self.config.start_ns + began_us * 1_000,
+        if began_us == self.now_us {
+            self.now_ns
+        } else {
+            self.config.start_ns + began_us * 1_000
         }
     }
 
@@ -299,9 +300,10 @@ impl Around<'_> {
     /// The port at which drops of a packet are counted: its egress port, or its ingress port if the former is not
     /// attached.
     fn booking_port(&self, packet: &QueuedPacket) -> u32 {
-        match self.ports.contains(packet.egress_port) {
-            true => packet.egress_port,
-            false => packet.arguments.ingress_port,
+        if self.ports.contains(packet.egress_port) {
+            packet.egress_port
+        } else {
+            packet.arguments.ingress_port
         }
     }
 

@@ -288,9 +288,10 @@ impl PortSlot {
 
     #[inline]
     fn flush(&mut self, now_ns: u64, failures: &mut Vec<(u32, PortError)>) -> Sent {
-        match self.outgoing.is_empty() {
-            true => Sent::default(),
-            false => self.send_outgoing(now_ns, failures),
+        if self.outgoing.is_empty() {
+            Sent::default()
+        } else {
+            self.send_outgoing(now_ns, failures)
         }
     }
 

@@ -257,9 +257,10 @@ mod tests {
                 let mut next = 1;
                 while next <= VALUES {
                     let mut value = next;
-                    match producer.exchange(&mut value) {
-                        true => next += 1,
-                        false => std::thread::yield_now(),
+                    if producer.exchange(&mut value) {
+                        next += 1
+                    } else {
+                        std::thread::yield_now()
                     }
                     if next % 64 == 0 || next > VALUES || producer.room() == 0 {
                         producer.publish();

@@ -540,9 +540,10 @@ impl Switch {
 /// attached.
 #[inline]
 fn booking_port(ports: &PortTable, packet: &QueuedPacket) -> u32 {
-    match ports.contains(packet.egress_port) {
-        true => packet.egress_port,
-        false => packet.arguments.ingress_port,
+    if ports.contains(packet.egress_port) {
+        packet.egress_port
+    } else {
+        packet.arguments.ingress_port
     }
 }
 

@@ -51,9 +51,10 @@ impl Short {
 
     /// The cell that leads to an array.
     pub(crate) fn array(number: u32) -> Short {
-        match number < DEEPER.into() {
-            true => Short(DEEPER | number as u16),
-            false => Short::OUTSIDE,
+        if number < DEEPER.into() {
+            Short(DEEPER | number as u16)
+        } else {
+            Short::OUTSIDE
         }
     }
 }

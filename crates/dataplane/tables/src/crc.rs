@@ -102,9 +102,10 @@ impl Crc {
         let parameters = &self.parameters;
         assert_eq!(parameters.reflect_data, parameters.reflect_remainder);
         let remainder = (before ^ parameters.final_xor) & width_mask(parameters.width);
-        let remainder = match parameters.reflect_remainder {
-            true => remainder.reverse_bits() >> (64 - parameters.width),
-            false => remainder,
+        let remainder = if parameters.reflect_remainder {
+            remainder.reverse_bits() >> (64 - parameters.width)
+        } else {
+            remainder
         };
         self.divide(remainder, data)
     }
@@ -116,9 +117,10 @@ impl Crc {
         let mut remainder = (remainder & mask) << (64 - parameters.width);
         let (steps, rest) = data.as_chunks::<STEP>();
         for bytes in steps {
-            let bytes = match parameters.reflect_data {
-                true => u64::from_le_bytes(*bytes).reverse_bits(),
-                false => u64::from_be_bytes(*bytes),
+            let bytes = if parameters.reflect_data {
+                u64::from_le_bytes(*bytes).reverse_bits()
+            } else {
+                u64::from_be_bytes(*bytes)
             };
             let dividend = (remainder ^ bytes).to_le_bytes();
             remainder = dividend
@@ -127,16 +129,18 @@ impl Crc {
                 .fold(0, |sum, (byte, remainders)| sum ^ remainders[usize::from(byte)]);
         }
         for &byte in rest {
-            let byte = match parameters.reflect_data {
-                true => byte.reverse_bits(),
-                false => byte,
+            let byte = if parameters.reflect_data {
+                byte.reverse_bits()
+            } else {
+                byte
             };
             let index = byte ^ (remainder >> 56) as u8;
             remainder = remainder << 8 ^ self.remainders[0][usize::from(index)];
         }
-        let remainder = match parameters.reflect_remainder {
-            true => remainder.reverse_bits(),
-            false => remainder >> (64 - parameters.width),
+        let remainder = if parameters.reflect_remainder {
+            remainder.reverse_bits()
+        } else {
+            remainder >> (64 - parameters.width)
         };
         (remainder ^ parameters.final_xor) & mask
     }

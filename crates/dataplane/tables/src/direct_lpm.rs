@@ -228,10 +228,11 @@ impl DirectTrie {
     #[inline]
     pub(crate) fn location(&self, default: *const u64, records: &Records, pin: &Pin<'_>) -> Location {
         let trie = self.trie.load(pin);
-        let bytes = match trie.first_bits > CACHED_BITS {
-            true => size_of_val(&*trie.first),
+        let bytes = if trie.first_bits > CACHED_BITS {
+            size_of_val(&*trie.first)
+        } else {
             // A line in each array, and one of the record.
-            false => records.memory_bytes() * LINES_OF_FEW,
+            records.memory_bytes() * LINES_OF_FEW
         };
         Location {
             array: trie.first.as_ptr().cast(),

@@ -646,10 +646,7 @@ mod publication {
                 "a place that was taken away"
             );
             remembered = state.map(|state| (state, place));
-            match stays_pinned {
-                true => pin.keep(),
-                false => drop(pin),
-            }
+            if stays_pinned { pin.keep() } else { drop(pin) }
         }
         reader.unpin();
     }

@@ -123,9 +123,10 @@ impl BitReader<'_> {
         let (index, shift) = (self.at / 64, (self.at % 64) as u32);
         self.at += bits as usize;
         let low = self.words[index] >> shift;
-        let high = match shift + bits > u64::BITS {
-            true => self.words[index + 1] << (u64::BITS - shift),
-            false => 0,
+        let high = if shift + bits > u64::BITS {
+            self.words[index + 1] << (u64::BITS - shift)
+        } else {
+            0
         };
         (low | high) & (u64::MAX >> (u64::BITS - bits))
     }

@@ -269,9 +269,10 @@ impl RuleWriter {
         mask.count += 1;
         let same = mask.rules.entry(rule.value.clone()).or_default();
         let order = |rule: &Rule| (std::cmp::Reverse(rule.candidate.priority()), rule.id);
-        let at = match shape.is_ranged {
-            true => same.len(),
-            false => same.partition_point(|present| order(present) < order(&rule)),
+        let at = if shape.is_ranged {
+            same.len()
+        } else {
+            same.partition_point(|present| order(present) < order(&rule))
         };
         same.insert(at, rule.clone());
         let popular = mask.count >= POPULAR;

@@ -78,9 +78,10 @@ impl DpdkPort {
                 .for_each(|packet| self.counters.count_sent(packet.len()));
             sent += taken;
             if taken < count {
-                let reason = match self.device.has_link() {
-                    true => DropReason::QueueFull,
-                    false => DropReason::LinkDown,
+                let reason = if self.device.has_link() {
+                    DropReason::QueueFull
+                } else {
+                    DropReason::LinkDown
                 };
                 self.counters.count_drops(reason, (packets.len() - sent) as u64);
                 break;
@@ -137,9 +138,10 @@ impl Port for DpdkPort {
     }
 
     fn state(&self) -> PortState {
-        match self.device.has_link() {
-            true => PortState::Up,
-            false => PortState::Down,
+        if self.device.has_link() {
+            PortState::Up
+        } else {
+            PortState::Down
         }
     }
 

@@ -414,9 +414,10 @@ impl<'a> Planner<'a> {
         });
         for (id, path) in accepting {
             let is_left_out = path.is_rejected && !self.wanted.contains_key(&path.id);
-            self.plan.nodes[id.0].next = match is_left_out {
-                true => self.left_out(BailOut::ParserError, &path),
-                false => self.leaf(&path),
+            self.plan.nodes[id.0].next = if is_left_out {
+                self.left_out(BailOut::ParserError, &path)
+            } else {
+                self.leaf(&path)
             };
         }
     }

@@ -140,9 +140,10 @@ fn behind(id: BlockId, block: &FlowBlock, before: Before) -> Result<Before, Stri
     if joint == Joint::Replicate {
         let is_decided = before.passed == Some(DECIDE) && before.copies.is_none();
         let copies = Some(id);
-        return match is_decided {
-            true => Ok(Before { copies, ..before }),
-            false => Err(format!("makes copies after {before:?}")),
+        return if is_decided {
+            Ok(Before { copies, ..before })
+        } else {
+            Err(format!("makes copies after {before:?}"))
         };
     }
     let next = before.passed.map_or(0, |passed| passed + 1);

@@ -120,9 +120,10 @@ unsafe extern "C" fn note_clone(
         let clones = &mut (*context.memory).clones;
         let first = clones.bytes.len();
         clones.bytes.extend_from_slice(slice::from_raw_parts(head, head_bytes));
-        let left = match shape.whole_frame {
-            true => 0,
-            false => context.cursor as usize / 8,
+        let left = if shape.whole_frame {
+            0
+        } else {
+            context.cursor as usize / 8
         };
         clones.bytes.extend_from_slice(&packet(context)[left..]);
         clones.noted.push(NotedClone {

@@ -43,9 +43,10 @@ struct Found {
 impl Translator<'_, '_, '_> {
     /// Applies a table, at the end of block `id` of the present body.
     pub(super) fn apply(&mut self, table: TableId, results: Results, id: BlockId, next: ir::Block) {
-        let layout = match self.is_fast_path() {
-            true => Some(self.layout_on_fast_path(table)),
-            false => self.table_layout(table),
+        let layout = if self.is_fast_path() {
+            Some(self.layout_on_fast_path(table))
+        } else {
+            self.table_layout(table)
         };
         let (action, found) = match layout {
             Some(layout) => {

@@ -137,12 +137,11 @@ impl Translator<'_, '_, '_> {
         let (position, end, segment) = (burst.position, burst.end, burst.segment);
         let (lane, frame) = (burst.lane, burst.frame);
         self.burst = Some(burst);
-        let (begin, last) = match staged {
-            true => {
-                let queues = self.load_queues();
-                (self.address(queues, 8), self.load(queues, 0))
-            }
-            false => (self.load_verdicts(), self.load_verdicts_end()),
+        let (begin, last) = if staged {
+            let queues = self.load_queues();
+            (self.address(queues, 8), self.load(queues, 0))
+        } else {
+            (self.load_verdicts(), self.load_verdicts_end())
         };
         if let Some(lane) = lane {
             let first = self.load_lanes();

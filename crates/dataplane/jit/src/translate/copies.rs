@@ -104,9 +104,10 @@ impl<'a> Translator<'_, 'a, '_> {
         let offset = offset_of!(Replica, instance) as i32;
         let instance = self.builder.ins().uload16(types::I64, flags, present, offset);
         self.builder.def_var(copies.port, port);
-        let sources: Vec<(SlotId, Source)> = match once.is_empty() {
-            true => route.before_copy().to_vec(),
-            false => sources_for_copies(route, true),
+        let sources: Vec<(SlotId, Source)> = if once.is_empty() {
+            route.before_copy().to_vec()
+        } else {
+            sources_for_copies(route, true)
         };
         let facts = &leaf.flow.block(id).facts;
         self.set_sources(route, &sources, Destination { port, instance }, facts);

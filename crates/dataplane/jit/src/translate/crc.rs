@@ -77,9 +77,10 @@ impl Translator<'_, '_, '_> {
         let mut dividend = words.to_vec();
         dividend[0] = self.builder.ins().bxor(words[0], first);
         // Fewer than four bytes do not use up the previous remainder.
-        let left = match count < 4 {
-            true => self.shifted_right(before, 8 * count),
-            false => self.number(0),
+        let left = if count < 4 {
+            self.shifted_right(before, 8 * count)
+        } else {
+            self.number(0)
         };
         self.crc_step(crc, &bytes_of(&dividend, count), left)
     }

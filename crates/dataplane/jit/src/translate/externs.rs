@@ -220,12 +220,11 @@ impl Translator<'_, '_, '_> {
         });
         let shape = self.pointer(shape);
         let values = self.store_all(&values);
-        match self.is_fast_path() {
-            true => {
-                let place = self.place_in_burst();
-                self.call(runtime::NOTE_DIGEST, &[self.context, shape, values, place]);
-            }
-            false => self.call(runtime::DIGEST, &[self.context, shape, values]),
+        if self.is_fast_path() {
+            let place = self.place_in_burst();
+            self.call(runtime::NOTE_DIGEST, &[self.context, shape, values, place]);
+        } else {
+            self.call(runtime::DIGEST, &[self.context, shape, values])
         }
     }
 }

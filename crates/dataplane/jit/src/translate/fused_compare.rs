@@ -88,12 +88,11 @@ impl Translator<'_, '_, '_> {
         let number = |bytes| i64::from_le_bytes(bytes);
         let flags = self.packet_flags();
         let loaded = self.builder.ins().load(kind, flags, address, window.first as i32);
-        let masked = match mask.iter().take(window.bytes as usize).all(|byte| *byte == 0xFF) {
-            true => loaded,
-            false => {
-                let mask = self.builder.ins().iconst(kind, number(mask));
-                self.builder.ins().band(loaded, mask)
-            }
+        let masked = if mask.iter().take(window.bytes as usize).all(|byte| *byte == 0xFF) {
+            loaded
+        } else {
+            let mask = self.builder.ins().iconst(kind, number(mask));
+            self.builder.ins().band(loaded, mask)
         };
         let value = self.builder.ins().iconst(kind, number(value));
         self.builder.ins().icmp(IntCC::Equal, masked, value)

@@ -59,9 +59,10 @@ impl<'a> Translator<'_, 'a, '_> {
             let key = key_slots(program, follower);
             key.is_some_and(|key| determines(program, action, &key))
         });
-        let address = match is_certain {
-            true => self.address(*record, 8 * memo as i32),
-            false => self.no_memo(),
+        let address = if is_certain {
+            self.address(*record, 8 * memo as i32)
+        } else {
+            self.no_memo()
         };
         self.builder.def_var(place, address);
     }

@@ -603,9 +603,10 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     }
 
     fn store_cursor(&mut self, cursor: ir::Value) {
-        match self.is_fast_path() {
-            true => self.builder.def_var(self.cursor_variable, cursor),
-            false => self.store_context_cursor(cursor),
+        if self.is_fast_path() {
+            self.builder.def_var(self.cursor_variable, cursor)
+        } else {
+            self.store_context_cursor(cursor)
         }
     }
 

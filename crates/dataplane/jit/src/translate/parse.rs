@@ -154,9 +154,10 @@ impl Translator<'_, '_, '_> {
         let before = self.read_fields(&header.fields[..position], cursor);
         let varbit = &header.fields[position];
         let is_up_to_length = self.is_fast_path() && self.environment.varbits.contains_key(&varbit.slot);
-        let width = match is_up_to_length {
-            true => present,
-            false => self.number(self.program.slot(varbit.slot).width.into()),
+        let width = if is_up_to_length {
+            present
+        } else {
+            self.number(self.program.slot(varbit.slot).width.into())
         };
         let target = self.slot_address(varbit.slot);
         self.tell_packet();

@@ -606,9 +606,10 @@ fn the_fast_path_does_the_same() {
     let rounds = setting("FOREBAY_DIFFERENTIAL_ROUNDS", 150);
     for seed in (first..first + rounds).chain(ONCE_DIFFERENT) {
         let mut random = Random::new(seed);
-        let program = match ONCE_DIFFERENT.contains(&seed) {
-            true => generate::former_program(&mut random, true),
-            false => generate::program(&mut random, true),
+        let program = if ONCE_DIFFERENT.contains(&seed) {
+            generate::former_program(&mut random, true)
+        } else {
+            generate::program(&mut random, true)
         };
         let program = with_slots_for_requests(program);
         let errors = verify::verify(&program);

@@ -108,9 +108,10 @@ impl Generator<'_> {
     }
 
     fn algorithm(&mut self) -> HashAlgorithm {
-        match self.choices {
-            true => self.pick(ALGORITHMS),
-            false => self.pick(&ALGORITHMS[..ALGORITHMS.len() - 1]),
+        if self.choices {
+            self.pick(ALGORITHMS)
+        } else {
+            self.pick(&ALGORITHMS[..ALGORITHMS.len() - 1])
         }
     }
 
@@ -303,9 +304,10 @@ impl Generator<'_> {
             self.short_action(3);
         }
         self.table(2, 3..4);
-        self.program.bodies[EGRESS.index()].blocks = match short {
-            true => self.short_egress(),
-            false => self.blocks(BodyKind::Control),
+        self.program.bodies[EGRESS.index()].blocks = if short {
+            self.short_egress()
+        } else {
+            self.blocks(BodyKind::Control)
         };
         self.pure = false;
         self.program.bodies[3].blocks = vec![block(Vec::new(), Terminator::Return)];
@@ -440,9 +442,10 @@ impl Generator<'_> {
                 block(statements, terminator)
             })
             .collect();
-        match kind == BodyKind::Control && self.choices && self.ordered && !self.pure && self.chance(30) {
-            true => self.behind_choice(blocks),
-            false => blocks,
+        if kind == BodyKind::Control && self.choices && self.ordered && !self.pure && self.chance(30) {
+            self.behind_choice(blocks)
+        } else {
+            blocks
         }
     }
 

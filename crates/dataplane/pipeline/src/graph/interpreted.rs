@@ -209,9 +209,10 @@ fn chosen(end: &End, state: &State) -> Option<BlockId> {
             condition,
             then_block,
             else_block,
-        } => Some(match eval(condition, state, &[]).is_zero() {
-            false => *then_block,
-            true => *else_block,
+        } => Some(if eval(condition, state, &[]).is_zero() {
+            *else_block
+        } else {
+            *then_block
         }),
         End::Select { key, cases, default } => {
             let key = eval(key, state, &[]);

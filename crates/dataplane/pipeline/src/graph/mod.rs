@@ -366,9 +366,10 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let info = PacketInfo {
             session: Some(session),
             replica: None,
-            instance_type: match from_egress {
-                true => InstanceType::EgressClone,
-                false => InstanceType::IngressClone,
+            instance_type: if from_egress {
+                InstanceType::EgressClone
+            } else {
+                InstanceType::IngressClone
             },
             ..*info
         };

@@ -133,9 +133,10 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     forgotten.sort();
     forgotten.dedup();
     let received = from_ingress.then(|| parser.blocks.clone());
-    let sets = match from_egress {
-        true => Some(validities_behind_egress(program, layout, route)?.sets),
-        false => None,
+    let sets = if from_egress {
+        Some(validities_behind_egress(program, layout, route)?.sets)
+    } else {
+        None
     };
     let mut made = program.clone();
     made.graph = None;

@@ -249,12 +249,13 @@ fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<()
             expr.for_each_slot(&mut see);
         }
     }
-    match reads {
-        true => Err(Refusal::new(
+    if reads {
+        Err(Refusal::new(
             parser.blocks[0].location,
             "begins a parser that reads `direction`",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

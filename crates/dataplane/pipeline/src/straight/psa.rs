@@ -336,9 +336,10 @@ impl HandOver<'_> {
                 None => jumps(Vec::new(), cloned),
             },
             jumps(self.clone().into_iter().collect(), cloned),
-            match of_dropped == dropped {
-                true => jumps(Vec::new(), crossing),
-                false => branch(is_set(fields.drop), dropped, crossing),
+            if of_dropped == dropped {
+                jumps(Vec::new(), crossing)
+            } else {
+                branch(is_set(fields.drop), dropped, crossing)
             },
             match self.path {
                 Some(_) => branch(self.is_copied(), multicast, unicast),

@@ -490,10 +490,13 @@ impl Walk<'_> {
                 condition,
                 then_value,
                 else_value,
-            } => match self.decided(condition, known)? {
-                true => self.value(then_value, known),
-                false => self.value(else_value, known),
-            },
+            } => {
+                if self.decided(condition, known)? {
+                    self.value(then_value, known)
+                } else {
+                    self.value(else_value, known)
+                }
+            }
             Expr::Binary(op, left, right) => Some(op.apply(&self.value(left, known)?, &self.value(right, known)?)),
             _ => {
                 let mut expr = expr.clone();

@@ -181,18 +181,20 @@ impl Clones {
                 let packet = &mut self.burst.spares_mut(place + 1)[place];
                 packet.reset();
                 let target = packet.receive_room_behind(0, length);
-                match has_head {
-                    true => head.write((noted, clone.preserve, clone.from_egress), (session, *replica), target),
-                    false => target.copy_from_slice(noted),
+                if has_head {
+                    head.write((noted, clone.preserve, clone.from_egress), (session, *replica), target)
+                } else {
+                    target.copy_from_slice(noted)
                 }
                 packet.set_received(length);
                 self.made.push(Cloned {
                     place: clone.place,
                     goes_behind: clone.from_egress,
                     port: replica.egress_port,
-                    verdict: match has_head {
-                        true => PacketVerdict::SlowPath,
-                        false => PacketVerdict::Transmit(replica.egress_port),
+                    verdict: if has_head {
+                        PacketVerdict::SlowPath
+                    } else {
+                        PacketVerdict::Transmit(replica.egress_port)
                     },
                     session: (clone.session, index),
                 });
@@ -242,9 +244,10 @@ impl Session<'_> {
         let program = &self.burst.pipeline.program;
         let has_headers = clone.goes_behind && program.architecture == Architecture::V1Model;
         let from_egress = has_headers.then(|| code.head().beginning(program, frame));
-        let entry = match clone.goes_behind {
-            true => Entry::CloneEgress,
-            false => Entry::CloneIngress,
+        let entry = if clone.goes_behind {
+            Entry::CloneEgress
+        } else {
+            Entry::CloneIngress
         };
         let received = &frame[code.head().bytes()..];
         // With room for headers before it.

@@ -114,9 +114,10 @@ impl Copies {
             CopyVerdict::AssertFailed { port } => (Some(port), PacketVerdict::Drop(DropReason::AssertFailed), 0),
         };
         let packets = &self.burst.spares_mut(behind)[start..][..alike];
-        let fit = match all_fit(packets, length_max) {
-            true => alike,
-            false => packets.iter().take_while(|packet| packet.len() <= length_max).count(),
+        let fit = if all_fit(packets, length_max) {
+            alike
+        } else {
+            packets.iter().take_while(|packet| packet.len() <= length_max).count()
         };
         let verdict = match (alike, fit) {
             (1.., 0) => PacketVerdict::Drop(DropReason::PacketTooLong),

@@ -251,9 +251,10 @@ impl Worker {
             paths: &mut self.paths,
             left_out: &mut self.left_out,
         };
-        let (leaving, form) = match pass.fast_path.is_uniform() {
-            true => (pass.unseen(packets, arguments), FastForm::WholeBurst),
-            false => (pass.one_by_one(packets, all, arguments), pass.fast_path.order().into()),
+        let (leaving, form) = if pass.fast_path.is_uniform() {
+            (pass.unseen(packets, arguments), FastForm::WholeBurst)
+        } else {
+            (pass.one_by_one(packets, all, arguments), pass.fast_path.order().into())
         };
         pass.asking.take_digests(pass.fast_path);
         if let (true, Some(Leaving { port, .. }), Some(state)) = (fast_path.is_steady(), leaving, pin.state()) {

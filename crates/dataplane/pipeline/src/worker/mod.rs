@@ -439,10 +439,7 @@ impl Worker {
 /// Ends a burst. The tables stay pinned until the next burst if `stays_pinned`.
 #[inline]
 pub(crate) fn end_burst(pin: Pin<'_>, stays_pinned: bool) {
-    match stays_pinned {
-        true => pin.keep(),
-        false => drop(pin),
-    }
+    if stays_pinned { pin.keep() } else { drop(pin) }
 }
 
 impl WorkerScratch {

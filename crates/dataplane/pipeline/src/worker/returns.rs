@@ -74,9 +74,10 @@ impl Worker {
 
     /// The metadata that the packet of a note keeps.
     fn kept(&self, note: u32, is_clone: bool) -> Preserved {
-        let notes = match is_clone {
-            true => &self.returns.of_clones,
-            false => &self.returns.of_packets,
+        let notes = if is_clone {
+            &self.returns.of_clones
+        } else {
+            &self.returns.of_packets
         };
         let (preserve, mut rest) = notes.note(note);
         let code = self.pipeline.code.as_ref().expect("the fast path has sent it back");

@@ -43,9 +43,10 @@ impl Usefulness {
 
     /// Records that packets took the slow path without trying. A new generation is tried at once.
     pub(super) fn rest(&mut self, packets: u64, generation: usize) {
-        self.rests_for = match generation == self.generation {
-            true => self.rests_for.saturating_sub(packets),
-            false => 0,
+        self.rests_for = if generation == self.generation {
+            self.rests_for.saturating_sub(packets)
+        } else {
+            0
         };
         self.generation = generation;
     }

@@ -106,13 +106,10 @@ fn check(kind: &Kind, key: u64, port_seen: u32, mark_seen: u8) {
     let is_whole = |version| u64::from(port_seen) == port(key, version);
     // Entries of a profile share members, and therefore marks.
     let marked = if kind.groups { key % 100 } else { key };
-    let legal = match hit {
-        true => {
-            is_whole(version)
-                && u64::from(mark_seen) == mark(marked, version)
-                && (!is_constant(key) || always_hits(key))
-        }
-        false => mark_seen == 0 && !always_hits(key),
+    let legal = if hit {
+        is_whole(version) && u64::from(mark_seen) == mark(marked, version) && (!is_constant(key) || always_hits(key))
+    } else {
+        mark_seen == 0 && !always_hits(key)
     };
     assert!(
         legal,
@@ -158,9 +155,10 @@ fn write(kind: &Kind, pipeline: &Pipeline, writes: u64, random: &mut SplitMix64)
             pipeline.modify_entry("I.t", &entry).unwrap();
             continue;
         }
-        match *is_present {
-            false => pipeline.insert_entry("I.t", &entry).unwrap(),
-            true => pipeline.delete_entry("I.t", &entry.matches, entry.priority).unwrap(),
+        if *is_present {
+            pipeline.delete_entry("I.t", &entry.matches, entry.priority).unwrap()
+        } else {
+            pipeline.insert_entry("I.t", &entry).unwrap()
         }
         *is_present = !*is_present;
     }

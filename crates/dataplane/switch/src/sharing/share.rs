@@ -66,9 +66,10 @@ impl Port for SharedPort {
     }
 
     fn readiness(&self) -> Readiness {
-        match self.is_closing() {
-            true => Readiness::Never,
-            false => self.port.readiness(),
+        if self.is_closing() {
+            Readiness::Never
+        } else {
+            self.port.readiness()
         }
     }
 

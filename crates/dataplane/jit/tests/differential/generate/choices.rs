@@ -78,9 +78,10 @@ impl Generator<'_> {
     /// Numbers, and the operations for each.
     fn arms(&mut self) -> Vec<(u128, Vec<Statement>)> {
         let width = self.program.registers[REGISTERS[0] as usize].width;
-        let value = match self.chance(30) {
-            true => Expr::ZeroExtend(width, Box::new(Expr::Slot(ASSIGNED))),
-            false => self.expr(width, 1),
+        let value = if self.chance(30) {
+            Expr::ZeroExtend(width, Box::new(Expr::Slot(ASSIGNED)))
+        } else {
+            self.expr(width, 1)
         };
         let (first, constant, assigned) = (self.below(4) as u128, self.below(3) as u128, self.chance(50));
         let mut arms = Vec::new();

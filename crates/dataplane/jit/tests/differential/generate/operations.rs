@@ -210,9 +210,10 @@ impl Generator<'_> {
 
     fn send_back(&mut self) -> Op {
         let field_list = if self.chance(50) { Some(self.expr(8, 1)) } else { None };
-        match self.chance(30) {
-            true => Op::Resubmit { field_list },
-            false => Op::Recirculate { field_list },
+        if self.chance(30) {
+            Op::Resubmit { field_list }
+        } else {
+            Op::Recirculate { field_list }
         }
     }
 
