@@ -36,9 +36,10 @@ impl Means {
     }
 
     pub(crate) fn packet(is_shared: bool) -> Means {
-        match is_shared {
-            false => Means::of("packet", "AF_PACKET socket"),
-            true => Means::of("shared", "AF_PACKET socket, shared with other programs"),
+        if is_shared {
+            Means::of("shared", "AF_PACKET socket, shared with other programs")
+        } else {
+            Means::of("packet", "AF_PACKET socket")
         }
     }
 

@@ -231,9 +231,10 @@ impl Port for PcapPort {
     }
 
     fn state(&self) -> PortState {
-        match self.has_ended() && self.output.is_none() {
-            true => PortState::Finished,
-            false => PortState::Up,
+        if self.has_ended() && self.output.is_none() {
+            PortState::Finished
+        } else {
+            PortState::Up
         }
     }
 

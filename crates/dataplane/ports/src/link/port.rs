@@ -102,9 +102,10 @@ impl<R: ReceiveQueue, S: SendQueue> LinkPort<R, S> {
         let mut is_pending = false;
         for queue in (self.share..self.link.queues()).step_by(self.shares) {
             if let Some(receiver) = lock(&self.link.receivers[queue]).as_mut() {
-                match is_on {
-                    true => is_pending |= receiver.arm(),
-                    false => receiver.disarm(),
+                if is_on {
+                    is_pending |= receiver.arm()
+                } else {
+                    receiver.disarm()
                 }
             }
         }
@@ -195,9 +196,10 @@ impl<R: ReceiveQueue, S: SendQueue> Port for LinkPort<R, S> {
     }
 
     fn state(&self) -> PortState {
-        match self.link.is_up() {
-            true => PortState::Up,
-            false => PortState::Down,
+        if self.link.is_up() {
+            PortState::Up
+        } else {
+            PortState::Down
         }
     }
 

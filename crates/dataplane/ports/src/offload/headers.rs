@@ -97,9 +97,10 @@ impl Transport {
             Network::Ipv6 => usize::from(get_u16(frame, self.network_at + 4)) + 40,
         };
         let end = self.network_at + length;
-        match (self.transport_at + UDP_HEADER..=frame.len()).contains(&end) {
-            true => end,
-            false => frame.len(),
+        if (self.transport_at + UDP_HEADER..=frame.len()).contains(&end) {
+            end
+        } else {
+            frame.len()
         }
     }
 

@@ -264,9 +264,10 @@ pub(super) mod tests {
             payload in proptest::collection::vec(any::<u8>(), 0..4000),
             segment_bytes in 8..1500usize,
         ) {
-            let (protocol, kind, header) = match tcp {
-                true => (TCP, SegmentationKind::Tcp, 24),
-                false => (UDP, SegmentationKind::Udp, 8),
+            let (protocol, kind, header) = if tcp {
+                (TCP, SegmentationKind::Tcp, 24)
+            } else {
+                (UDP, SegmentationKind::Udp, 8)
             };
             let frame = super_frame(ipv6, tags, protocol, &payload);
             let segments = cut(&frame, kind, segment_bytes).expect("it can be cut");

@@ -117,9 +117,10 @@ impl PacketPort {
         let interface = Interface::find(name)?;
         let (receiver, ring) = open_receiver(interface.index, group, is_shared).map_err(system_error)?;
         // The kernel gives a socket what others send, and not what it sends itself, or another one of its group.
-        let sender = match is_shared {
-            true => receiver.try_clone(),
-            false => open_sender(interface.index),
+        let sender = if is_shared {
+            receiver.try_clone()
+        } else {
+            open_sender(interface.index)
         };
         let sender = sender.map_err(system_error)?;
         let super_sender = match interface.driver() {
@@ -152,9 +153,10 @@ impl PacketPort {
     fn look_at_interface(&mut self) {
         // Otherwise waiting for the socket would end at once, again and again.
         let _ = system::take_error(self.receiver.as_fd());
-        self.state = match messages::has_interface(self.receiver.as_fd()) {
-            true => self.interface.state(),
-            false => PortState::Gone,
+        self.state = if messages::has_interface(self.receiver.as_fd()) {
+            self.interface.state()
+        } else {
+            PortState::Gone
         };
         self.longest = self.interface.mtu() + ETHERNET_HEADER;
     }

@@ -105,9 +105,10 @@ impl Ring {
     /// # Errors
     /// When it does not lie in the guest's memory, or has an impossible size.
     pub(crate) fn new(parts: RingParts) -> Result<Ring, Fault> {
-        match parts.features.packed {
-            true => PackedRing::new(parts).map(Ring::Packed),
-            false => SplitRing::new(parts).map(Ring::Split),
+        if parts.features.packed {
+            PackedRing::new(parts).map(Ring::Packed)
+        } else {
+            SplitRing::new(parts).map(Ring::Split)
         }
     }
 
@@ -260,9 +261,10 @@ pub(super) fn append_table(
     let table = memory.table_at_guest_address(descriptor.address, bytes)?;
     let mut index = 0;
     for _ in 0..count {
-        let entry = match is_packed {
-            true => read_packed_descriptor(memory, &table, index),
-            false => read_descriptor(memory, &table, index),
+        let entry = if is_packed {
+            read_packed_descriptor(memory, &table, index)
+        } else {
+            read_descriptor(memory, &table, index)
         };
         if entry.flags & INDIRECT != 0 {
             return Err(Fault("a table of descriptors is in a table of descriptors"));
@@ -277,9 +279,10 @@ pub(super) fn append_table(
             return Err(Fault("a descriptor names one that there is not"));
         }
     }
-    match is_packed {
-        true => Ok(()),
-        false => Err(Fault("a chain of descriptors has no end")),
+    if is_packed {
+        Ok(())
+    } else {
+        Err(Fault("a chain of descriptors has no end"))
     }
 }
 

@@ -377,13 +377,12 @@ fn offered(options: &VhostOptions) -> u64 {
     let always = MERGEABLE | INDIRECT | EVENT_INDEX | HAS_PROTOCOL_FEATURES | VERSION_1;
     let queues = if options.queues > 1 { SEVERAL_QUEUES } else { 0 };
     let packed = if options.packed { PACKED } else { 0 };
-    let offload = match options.offload {
-        true => {
-            let from_guest = CHECKSUM | SUPER_FRAMES_IPV4 | SUPER_FRAMES_IPV6 | SUPER_FRAMES_CONGESTION;
-            let to_guest = GUEST_CHECKSUM | GUEST_SUPER_FRAMES_IPV4 | GUEST_SUPER_FRAMES_IPV6;
-            from_guest | to_guest | GUEST_SUPER_FRAMES_CONGESTION
-        }
-        false => 0,
+    let offload = if options.offload {
+        let from_guest = CHECKSUM | SUPER_FRAMES_IPV4 | SUPER_FRAMES_IPV6 | SUPER_FRAMES_CONGESTION;
+        let to_guest = GUEST_CHECKSUM | GUEST_SUPER_FRAMES_IPV4 | GUEST_SUPER_FRAMES_IPV6;
+        from_guest | to_guest | GUEST_SUPER_FRAMES_CONGESTION
+    } else {
+        0
     };
     always | queues | packed | offload
 }

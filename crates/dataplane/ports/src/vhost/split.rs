@@ -240,9 +240,10 @@ impl SplitRing {
     }
 
     pub(super) fn arm(&mut self) -> bool {
-        match self.features.event_index {
-            true => self.want_event_at(self.next),
-            false => self.set_flags(0),
+        if self.features.event_index {
+            self.want_event_at(self.next)
+        } else {
+            self.set_flags(0)
         }
         // What we want must be visible before we look for the last time.
         fence(Ordering::SeqCst);
@@ -250,9 +251,10 @@ impl SplitRing {
     }
 
     pub(super) fn disarm(&mut self) {
-        match self.features.event_index {
-            true => self.want_event_at(self.next.wrapping_sub(1)),
-            false => self.set_flags(NO_NOTIFY),
+        if self.features.event_index {
+            self.want_event_at(self.next.wrapping_sub(1))
+        } else {
+            self.set_flags(NO_NOTIFY)
         }
     }
 }

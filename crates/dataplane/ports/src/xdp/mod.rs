@@ -122,9 +122,10 @@ impl XdpPort {
     /// Finds out whether the interface is up, down or gone, and how long its frames may be.
     fn look_at_interface(&mut self) {
         self.is_cut_off |= self.sockets.iter().any(XdpSocket::has_lost_interface);
-        self.state = match self.is_cut_off {
-            true => PortState::Gone,
-            false => self.interface.state(),
+        self.state = if self.is_cut_off {
+            PortState::Gone
+        } else {
+            self.interface.state()
         };
         self.longest = (self.interface.mtu() + ETHERNET_HEADER).min(self.sockets[0].longest());
     }
