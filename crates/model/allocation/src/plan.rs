@@ -189,9 +189,10 @@ fn route(
         };
         let in_ingress = take(ingress, Half::Ingress);
         let in_egress = take(egress, Half::Egress);
-        let port = match number + 1 == egresses.len() {
-            true => problem.flows[flow].to,
-            false => emptiest(problem, egress, problem.flows[flow].gbps, loads),
+        let port = if number + 1 == egresses.len() {
+            problem.flows[flow].to
+        } else {
+            emptiest(problem, egress, problem.flows[flow].gbps, loads)
         };
         hops.push(Hop {
             ingress,

@@ -85,9 +85,10 @@ impl Timing {
 
 fn ingress_tree(spec: &ChipSpec, program: &Program, resubmits: bool) -> Option<ParseTree> {
     let body = ingress_parser(program)?;
-    let added = match resubmits {
-        true => spec.parser.added_states_resubmit,
-        false => spec.parser.added_states,
+    let added = if resubmits {
+        spec.parser.added_states_resubmit
+    } else {
+        spec.parser.added_states
     };
     let side = program
         .stage(Role::Ingress)

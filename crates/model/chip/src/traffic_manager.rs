@@ -65,9 +65,10 @@ impl Chip {
         let cells = self.buffer.cells_of(length);
         let queue_index = port.queues.of_priority(priority);
         let queue = port.queues.get(queue_index);
-        let room = match queue.has_room(length) {
-            true => self.buffer.take(cells, queue.cells),
-            false => Err(Loss::QueueFull),
+        let room = if queue.has_room(length) {
+            self.buffer.take(cells, queue.cells)
+        } else {
+            Err(Loss::QueueFull)
         };
         let (room, in_headroom) = match (room, &mut self.pfc) {
             (Err(loss), Some(pfc)) => (pfc.take_headroom(from, queue_index, length, loss), true),
@@ -112,9 +113,10 @@ impl Chip {
             egress_port: from.into(),
             ..wanted
         };
-        match goes_round && usize::from(from) < self.ports.len() {
-            true => self.enqueue_as(packet, own, from, context),
-            false => self.lose_queued(packet, from, Loss::NoSuchPort, context),
+        if goes_round && usize::from(from) < self.ports.len() {
+            self.enqueue_as(packet, own, from, context)
+        } else {
+            self.lose_queued(packet, from, Loss::NoSuchPort, context)
         }
     }
 

@@ -20,9 +20,10 @@ impl Report {
 
     fn chart(&self, metric: &str) -> Chart {
         let quantity = quantity(metric);
-        let scaled = match self.definition.scale == 1.0 {
-            true => String::new(),
-            false => format!(", {} units", self.definition.scale),
+        let scaled = if self.definition.scale == 1.0 {
+            String::new()
+        } else {
+            format!(", {} units", self.definition.scale)
         };
         let with_unit = match quantity.unit {
             "" => quantity.what.clone(),

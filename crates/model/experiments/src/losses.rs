@@ -125,9 +125,10 @@ pub(crate) fn losses_table(losses: &[Losses], shown: &[String]) -> String {
 
 fn reasons(lost: &BTreeMap<String, u64>) -> String {
     let reasons: Vec<String> = lost.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-    match reasons.is_empty() {
-        true => "0".to_string(),
-        false => reasons.join(", "),
+    if reasons.is_empty() {
+        "0".to_string()
+    } else {
+        reasons.join(", ")
     }
 }
 

@@ -230,9 +230,12 @@ fn named(name: &str) -> Option<Named<'_>> {
 /// # Errors
 /// Why not, in words.
 pub(crate) fn check(name: &str, searched: bool, sampled: bool, measures: Measures<'_>) -> Result<(), String> {
-    let needs = |there: bool, what: &str| match there {
-        true => Ok(()),
-        false => Err(format!("metric {name} needs {what}")),
+    let needs = |there: bool, what: &str| {
+        if there {
+            Ok(())
+        } else {
+            Err(format!("metric {name} needs {what}"))
+        }
     };
     match named(name) {
         None => {

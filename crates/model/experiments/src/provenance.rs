@@ -117,14 +117,15 @@ impl Provenance {
             "\nThe column `published` is independent of all others. `model` is a simulation with these constants.",
         );
         for (name, fitted) in &self.formulas {
-            let line = match fitted.is_empty() {
-                true => format!(
+            let line = if fitted.is_empty() {
+                format!(
                     " The formula `{name}` reads no fitted constant: it is independent of the simulation but for the rate of a port, the framing and what is assumed."
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     " The formula `{name}` reads {} of the same specification as the simulation: where both agree, the simulation computes what it should, which says nothing of the chip.",
                     fitted.join(", ")
-                ),
+                )
             };
             put(&mut text, &line);
         }

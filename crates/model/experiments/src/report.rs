@@ -47,9 +47,10 @@ impl Row {
         if self.kept().is_some() {
             return None;
         }
-        match self.nothing_found {
-            true => Some(-1.0),
-            false => Some(self.model? / published - 1.0),
+        if self.nothing_found {
+            Some(-1.0)
+        } else {
+            Some(self.model? / published - 1.0)
         }
     }
 

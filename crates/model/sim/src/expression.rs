@@ -36,9 +36,10 @@ pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Result<String, String
 }
 
 fn written(number: f64) -> String {
-    match number.fract() == 0.0 && number.abs() < WHOLE_MAX {
-        true => format!("{number:.0}"),
-        false => number.to_string(),
+    if number.fract() == 0.0 && number.abs() < WHOLE_MAX {
+        format!("{number:.0}")
+    } else {
+        number.to_string()
     }
 }
 
@@ -70,9 +71,10 @@ impl<'a> Reader<'a> {
     }
 
     fn must_take(&mut self, symbol: &str) -> Result<(), String> {
-        match self.take(symbol) {
-            true => Ok(()),
-            false => Err(format!("`{symbol}` is missing before {:?} in an expression", self.rest)),
+        if self.take(symbol) {
+            Ok(())
+        } else {
+            Err(format!("`{symbol}` is missing before {:?} in an expression", self.rest))
         }
     }
 

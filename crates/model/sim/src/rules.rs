@@ -71,9 +71,10 @@ fn empty_reasons(keys: &RuleKeys<'_>, mistakes: &mut Mistakes) {
 /// How often a program's registers and meters exist in a chip: once for each pipeline, where they belong to one.
 pub fn states(spec: &ChipSpec, program: &Program) -> u16 {
     let keeps_state = !program.registers.is_empty() || !program.meters.is_empty();
-    match spec.pipelines.own_registers && keeps_state {
-        true => spec.pipelines.count,
-        false => 1,
+    if spec.pipelines.own_registers && keeps_state {
+        spec.pipelines.count
+    } else {
+        1
     }
 }
 

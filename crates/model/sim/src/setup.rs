@@ -184,9 +184,10 @@ impl Setup {
         if reader.problems.is_empty() {
             check::trial(&setup, &mut reader);
         }
-        match reader.problems.is_empty() {
-            true => Ok(setup),
-            false => Err(reader.problems),
+        if reader.problems.is_empty() {
+            Ok(setup)
+        } else {
+            Err(reader.problems)
         }
     }
 

@@ -62,9 +62,10 @@ impl Reader<'_> {
 fn capture_frames(library: &dyn Library, file: &str) -> Result<Vec<Vec<u8>>, String> {
     let bytes = library.bytes(file)?;
     let packets = forebay_packet::pcap::read_all(&bytes).map_err(|error| format!("{file}: {error}"))?;
-    match packets.is_empty() {
-        true => Err(format!("{file} holds no packet")),
-        false => Ok(packets.iter().map(|packet| packet.data().to_vec()).collect()),
+    if packets.is_empty() {
+        Err(format!("{file} holds no packet"))
+    } else {
+        Ok(packets.iter().map(|packet| packet.data().to_vec()).collect())
     }
 }
 

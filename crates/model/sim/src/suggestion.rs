@@ -37,9 +37,10 @@ pub fn suggestion<'k>(name: &str, known: impl IntoIterator<Item = &'k str> + Clo
         Some(meant) => format!("; did you mean {meant}?"),
         None => {
             let all: Vec<&str> = known.into_iter().collect();
-            match all.is_empty() {
-                true => String::new(),
-                false => format!("; there are: {}", all.join(", ")),
+            if all.is_empty() {
+                String::new()
+            } else {
+                format!("; there are: {}", all.join(", "))
             }
         }
     }

@@ -45,9 +45,10 @@ pub fn search_text(search: &SearchResults) -> String {
     let found = match search.max_gbps {
         None => format!("nothing found: {} ({how})", lowest_loss(search)),
         Some(max) if search.at_least => {
-            let why = match search.ceiling_is_line_rate {
-                true => "the port takes no more",
-                false => "the search goes no higher: to_gbps",
+            let why = if search.ceiling_is_line_rate {
+                "the port takes no more"
+            } else {
+                "the search goes no higher: to_gbps"
             };
             format!("at least {max:.3} Gbps without loss: {why} ({how})")
         }
@@ -67,14 +68,16 @@ fn backlog(backlog: Backlog) -> String {
 
 /// How sure the mean of several searches is.
 fn sure(certainty: &Certainty, tolerance_gbps: f64) -> String {
-    let reached = match certainty.reached {
-        true => "",
-        false => ", which is not as sure as was asked for: searches, or longer trials, still differ too much",
+    let reached = if certainty.reached {
+        ""
+    } else {
+        ", which is not as sure as was asked for: searches, or longer trials, still differ too much"
     };
     // Searches end on a grid: the mean of those that agree is known as well as one of them.
-    let mean = match certainty.half_width_gbps < tolerance_gbps {
-        true => format!("mean within the tolerance of {tolerance_gbps} Gbps"),
-        false => format!("mean +- {:.3} Gbps", certainty.half_width_gbps),
+    let mean = if certainty.half_width_gbps < tolerance_gbps {
+        format!("mean within the tolerance of {tolerance_gbps} Gbps")
+    } else {
+        format!("mean +- {:.3} Gbps", certainty.half_width_gbps)
     };
     format!(
         "{mean} at {} % confidence{reached}, {} searches with trials up to {} us",
@@ -91,9 +94,10 @@ fn lowest_loss(search: &SearchResults) -> String {
     };
     let reasons = search.lowest_loss.iter().flat_map(Results::losses);
     let reasons: Vec<String> = reasons.map(|(reason, count)| format!("{reason} {count}")).collect();
-    let reasons = match reasons.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", reasons.join(", ")),
+    let reasons = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", reasons.join(", "))
     };
     let missing = match trial.missing {
         0 => String::new(),

@@ -102,9 +102,10 @@ impl ParseTree {
         let (mut fitting, mut too_many) = (0, SELECTS_MAX);
         while too_many - fitting > 1 {
             let middle = fitting + (too_many - fitting) / 2;
-            match has_room(&with_selects(middle)) {
-                true => fitting = middle,
-                false => too_many = middle,
+            if has_room(&with_selects(middle)) {
+                fitting = middle
+            } else {
+                too_many = middle
             }
         }
         with_selects(fitting)

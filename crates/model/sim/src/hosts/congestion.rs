@@ -155,9 +155,10 @@ impl Cubic {
         };
         let cubic = |time: f64| CUBIC_C * (time - self.k).powi(3) + self.largest;
         let elapsed = now - began;
-        let friendly = match self.estimate < self.prior {
-            true => 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA),
-            false => 1.0,
+        let friendly = if self.estimate < self.prior {
+            3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA)
+        } else {
+            1.0
         };
         let (at_present, wanted) = (cubic(elapsed), cubic(elapsed + round_trip));
         self.estimate += friendly * segments / size;
@@ -170,9 +171,10 @@ impl Cubic {
 
     fn reduced(&mut self, size: f64) -> f64 {
         // Fast convergence.
-        self.largest = match size < self.largest {
-            true => size * (1.0 + CUBIC_BETA) / 2.0,
-            false => size,
+        self.largest = if size < self.largest {
+            size * (1.0 + CUBIC_BETA) / 2.0
+        } else {
+            size
         };
         self.prior = size;
         self.began = None;

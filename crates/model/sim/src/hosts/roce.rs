@@ -66,9 +66,10 @@ impl Sender {
 
     /// Whether something is under way that the receiver acknowledges even if nothing follows.
     fn awaits(&self) -> bool {
-        let asked = match self.next == self.total {
-            true => self.next,
-            false => self.next - self.next % ACKNOWLEDGE_EVERY,
+        let asked = if self.next == self.total {
+            self.next
+        } else {
+            self.next - self.next % ACKNOWLEDGE_EVERY
         };
         asked > self.una
     }

@@ -117,10 +117,7 @@ impl Sender {
 
     /// The next segment that the window allows.
     pub(super) fn segment(&mut self, now: Picos) -> Option<Segment> {
-        let sequence = match self.retransmit {
-            true => self.una,
-            false => self.next,
-        };
+        let sequence = if self.retransmit { self.una } else { self.next };
         let bytes = self.segment.min(self.total - sequence);
         let inflated = self.recovery.map_or(0.0, |(_, left)| left);
         let has_room = self.under_way() + 1.0 <= (self.window.size + inflated).max(1.0);
@@ -236,9 +233,10 @@ impl Sender {
         self.counts.timeouts += 1;
         let under_way = self.under_way();
         // RFC 5681, section 3.1: the threshold stays when what was sent again is lost.
-        match std::mem::replace(&mut self.has_timed_out, true) {
-            true => self.window.size = 1.0,
-            false => self.window.collapse(under_way),
+        if std::mem::replace(&mut self.has_timed_out, true) {
+            self.window.size = 1.0
+        } else {
+            self.window.collapse(under_way)
         }
         self.recovery = None;
         self.recovered = self.fresh;

@@ -223,9 +223,10 @@ impl Chart {
     /// What an arrow means: of what was measured the device may not have been the limit, for whatever reason.
     fn at_least(&self) -> &'static str {
         let is_measured = |series: &Series| series.style == Style::Measured;
-        match self.series.iter().any(is_measured) {
-            true => "at least",
-            false => "at least: search's ceiling",
+        if self.series.iter().any(is_measured) {
+            "at least"
+        } else {
+            "at least: search's ceiling"
         }
     }
 

@@ -126,9 +126,10 @@ fn write_text(text: &Text, height: f64, content: &mut Vec<u8>) {
         Anchor::End => width,
     };
     let (x, y) = (text.at.0, height - text.at.1);
-    let matrix = match text.upright {
-        true => format!("0 1 -1 0 {x:.2} {:.2}", y - back),
-        false => format!("1 0 0 1 {:.2} {y:.2}", x - back),
+    let matrix = if text.upright {
+        format!("0 1 -1 0 {x:.2} {:.2}", y - back)
+    } else {
+        format!("1 0 0 1 {:.2} {y:.2}", x - back)
     };
     let begins = format!("BT /F1 {} Tf {} rg {matrix} Tm (", text.size, rgb(text.colour));
     content.extend(begins.bytes());

@@ -97,9 +97,10 @@ fn logarithmic(smallest: f64, largest: f64) -> Scale {
     let from = round_numbers(low / 10.0, low, false).last().unwrap_or(low);
     let to = round_numbers(high, high * 10.0, false).next().unwrap_or(high);
     // A single round number is both ends.
-    match to > from * (1.0 + 1e-6) {
-        true => Scale::Logarithmic(from, to),
-        false => Scale::Logarithmic(from / 2.0, to * 2.0),
+    if to > from * (1.0 + 1e-6) {
+        Scale::Logarithmic(from, to)
+    } else {
+        Scale::Logarithmic(from / 2.0, to * 2.0)
     }
 }
 

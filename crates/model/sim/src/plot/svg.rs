@@ -59,9 +59,10 @@ fn text(text: &Text) -> String {
         Anchor::End => "end",
     };
     let (x, y) = text.at;
-    let turned = match text.upright {
-        true => format!(" transform=\"rotate(-90 {x:.1} {y:.1})\""),
-        false => String::new(),
+    let turned = if text.upright {
+        format!(" transform=\"rotate(-90 {x:.1} {y:.1})\"")
+    } else {
+        String::new()
     };
     format!(
         "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{}\" text-anchor=\"{anchor}\" fill=\"{}\"{turned}>{}</text>",
