@@ -295,9 +295,10 @@ impl Client {
         };
         // Where a thread receives, what has come is there already.
         let has_thread = self.runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread;
-        let next = match timeout.is_zero() && has_thread {
-            true => stream.next_now(),
-            false => self.runtime.block_on(stream.next(timeout)),
+        let next = if timeout.is_zero() && has_thread {
+            stream.next_now()
+        } else {
+            self.runtime.block_on(stream.next(timeout))
         };
         if next.is_err() {
             self.stream = None;

@@ -201,12 +201,11 @@ impl Controller {
         let program = self.pipeline.program();
         let table = table_index(program, table)?;
         let found = self.pipeline.entry_count(TableId(table as u32)) as u64;
-        Ok(match found == number {
-            true => Applied::Done,
-            false => {
-                let name = &program.tables[table].name;
-                Applied::Differs(format!("table `{name}` has {found} entries, not {number}"))
-            }
+        Ok(if found == number {
+            Applied::Done
+        } else {
+            let name = &program.tables[table].name;
+            Applied::Differs(format!("table `{name}` has {found} entries, not {number}"))
         })
     }
 

@@ -230,9 +230,10 @@ fn check_paths(count: usize) -> Result<(), Status> {
 /// `UNIMPLEMENTED` when there is no such thing (§3.3.4, §3.5.2.4); others when it is no path.
 fn known(prefix: Option<&Path>, path: Option<&Path>) -> Result<Vec<PathElem>, Status> {
     let steps = steps(prefix, path)?;
-    match is_in_schema(&steps) {
-        true => Ok(steps),
-        false => Err(Status::unimplemented(format!("there is no {}", written(&steps)))),
+    if is_in_schema(&steps) {
+        Ok(steps)
+    } else {
+        Err(Status::unimplemented(format!("there is no {}", written(&steps))))
     }
 }
 

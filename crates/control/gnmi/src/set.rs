@@ -67,9 +67,10 @@ fn result(path: Option<&Path>, operation: Operation) -> UpdateResult {
 
 /// A path of the schema (§3.4.7 has `NOT_FOUND` for others).
 fn known(steps: &[PathElem]) -> Result<Vec<PathElem>, Status> {
-    match is_in_schema(steps) {
-        true => Ok(steps.to_vec()),
-        false => Err(Status::not_found(format!("there is no {}", written(steps)))),
+    if is_in_schema(steps) {
+        Ok(steps.to_vec())
+    } else {
+        Err(Status::not_found(format!("there is no {}", written(steps))))
     }
 }
 

@@ -224,11 +224,12 @@ impl Arbitration {
             };
         };
         let of_primary = self.streams.get(&primary).and_then(|controller| controller.election);
-        match election.map(number) == of_primary {
-            true => Ok(&found.config),
-            false => Err(Error::denied(
+        if election.map(number) == of_primary {
+            Ok(&found.config)
+        } else {
+            Err(Error::denied(
                 "only the primary controller may do this; its election id is another",
-            )),
+            ))
         }
     }
 
@@ -249,12 +250,13 @@ impl Arbitration {
     /// # Errors
     /// `NOT_FOUND`.
     pub(crate) fn check_device(&self, device_id: u64) -> Result<(), Error> {
-        match device_id == self.device_id {
-            true => Ok(()),
-            false => Err(Error::not_found(format!(
+        if device_id == self.device_id {
+            Ok(())
+        } else {
+            Err(Error::not_found(format!(
                 "there is no device {device_id}; there is {}",
                 self.device_id
-            ))),
+            )))
         }
     }
 

@@ -61,9 +61,10 @@ impl Bundle {
     fn parse(text: &str) -> Result<Bundle, Error> {
         let bundle: Bundle = serde_json::from_str(text)
             .map_err(|error| Error::invalid(format!("p4_device_config is no program in several files: {error}")))?;
-        match bundle.files.contains_key(&bundle.main) {
-            true => Ok(bundle),
-            false => Err(Error::invalid(format!(
+        if bundle.files.contains_key(&bundle.main) {
+            Ok(bundle)
+        } else {
+            Err(Error::invalid(format!(
                 "p4_device_config: the main file `{}` is not among the files {}",
                 bundle.main,
                 bundle
@@ -72,7 +73,7 @@ impl Bundle {
                     .map(|name| format!("`{name}`"))
                     .collect::<Vec<_>>()
                     .join(", ")
-            ))),
+            )))
         }
     }
 

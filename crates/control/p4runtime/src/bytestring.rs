@@ -41,23 +41,26 @@ pub(crate) fn read_signed(bytes: &[u8], width: u32, what: impl Fn() -> String) -
     }
     let whole = bytes.len() as u32 * 8;
     let value = read(bytes, whole, &what)?;
-    let fitted = match width <= whole {
-        true => value.truncate(width),
-        false => value.sext(width),
+    let fitted = if width <= whole {
+        value.truncate(width)
+    } else {
+        value.sext(width)
     };
-    match fitted.sext(whole.max(width)) == value.sext(whole.max(width)) {
-        true => Ok(fitted),
-        false => Err(too_wide(bytes, width, &what())),
+    if fitted.sext(whole.max(width)) == value.sext(whole.max(width)) {
+        Ok(fitted)
+    } else {
+        Err(too_wide(bytes, width, &what()))
     }
 }
 
 fn check_width(width: u32, what: &impl Fn() -> String) -> Result<(), Error> {
-    match width > WIDTH_MAX {
-        true => Err(Error::invalid(format!(
+    if width > WIDTH_MAX {
+        Err(Error::invalid(format!(
             "{}: there are no numbers of {width} bits",
             what()
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -217,9 +217,10 @@ impl Keeping {
         let Some(fault) = self.status.fault.as_ref().filter(|fault| fault.is_behind) else {
             return Ok(());
         };
-        let tried = match now.switch_ns < fault.calls_wait_until_ns {
-            true => Err(fault.problem.clone()),
-            false => self.refresh(device, now),
+        let tried = if now.switch_ns < fault.calls_wait_until_ns {
+            Err(fault.problem.clone())
+        } else {
+            self.refresh(device, now)
         };
         tried.map_err(|problem| {
             self.status.refused_calls += 1;
@@ -231,9 +232,10 @@ impl Keeping {
     /// example.
     fn catch_up_at_once(&mut self, device: &mut Device, now: Now) -> Result<(), ()> {
         let fault = self.status.fault.as_ref();
-        match fault.is_some_and(|fault| now.switch_ns < fault.calls_wait_until_ns) {
-            true => Err(()),
-            false => self.refresh(device, now).map_err(drop),
+        if fault.is_some_and(|fault| now.switch_ns < fault.calls_wait_until_ns) {
+            Err(())
+        } else {
+            self.refresh(device, now).map_err(drop)
         }
     }
 

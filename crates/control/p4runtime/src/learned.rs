@@ -78,9 +78,10 @@ impl Learned {
     /// All entries that packets have added, or only what is tied to those that controllers have changed; nothing when
     /// there are none.
     pub(crate) fn of(pipeline: &Pipeline, keeps_learned: bool) -> Option<Learned> {
-        let learned = match keeps_learned {
-            true => pipeline.learned(),
-            false => pipeline.adopted(),
+        let learned = if keeps_learned {
+            pipeline.learned()
+        } else {
+            pipeline.adopted()
         };
         if learned.is_empty() {
             return None;

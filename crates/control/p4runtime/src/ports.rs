@@ -78,9 +78,10 @@ impl Ports {
     /// `INVALID_ARGUMENT` when there is no such port.
     pub(crate) fn watched(&self, names: Option<&Dictionary>, bytes: &[u8], what: &str) -> Result<u32, Error> {
         let port = self.read(names, bytes, what)?;
-        match !self.are_known() || self.up.contains_key(&port) {
-            true => Ok(port),
-            false => Err(Error::invalid(format!("{what}: the switch has no port {port}"))),
+        if !self.are_known() || self.up.contains_key(&port) {
+            Ok(port)
+        } else {
+            Err(Error::invalid(format!("{what}: the switch has no port {port}")))
         }
     }
 

@@ -118,9 +118,10 @@ fn check_meaning(old: &Forwarding, new: &Forwarding, update: &Update) -> Result<
             .map(|field| (field.name.clone(), field.kind as i32, field.value.width))
             .collect()
     };
-    match key(before) == key(after) {
-        true => Ok(()),
-        false => Err(Error::invalid("its key has changed")),
+    if key(before) == key(after) {
+        Ok(())
+    } else {
+        Err(Error::invalid("its key has changed"))
     }
 }
 
@@ -267,9 +268,10 @@ fn entry_updates(old: &Forwarding, mut entry: TableEntry) -> Vec<Update> {
         ..TableEntry::default()
     };
     let (counter_data, config) = (entry.counter_data, entry.meter_config);
-    let is_written = match entry.is_default_action {
-        true => is_default_written(old, &entry),
-        false => !entry.is_const,
+    let is_written = if entry.is_default_action {
+        is_default_written(old, &entry)
+    } else {
+        !entry.is_const
     };
     let counter = Kind::DirectCounterEntry(DirectCounterEntry {
         table_entry: Some(key.clone()),

@@ -87,9 +87,10 @@ impl FromStr for Address {
 /// `unix:PATH` and `unix:///PATH`.
 fn unix(path: &str) -> Result<Address, AddressError> {
     let path = path.strip_prefix("//").unwrap_or(path);
-    match path.is_empty() {
-        true => Err(wrong("unix:", "the path of the socket is missing")),
-        false => Ok(Address::Unix(PathBuf::from(path))),
+    if path.is_empty() {
+        Err(wrong("unix:", "the path of the socket is missing"))
+    } else {
+        Ok(Address::Unix(PathBuf::from(path)))
     }
 }
 

@@ -176,9 +176,10 @@ impl Permissions {
             (Some(roles), Some(role)) => roles.contains(role),
             _ => true,
         };
-        match granted.iter().any(|(has, roles)| *has >= right && covers(roles)) {
-            true => Ok(()),
-            false => Err(denied(right, role)),
+        if granted.iter().any(|(has, roles)| *has >= right && covers(roles)) {
+            Ok(())
+        } else {
+            Err(denied(right, role))
         }
     }
 

@@ -31,11 +31,12 @@ impl Unreceived {
     /// # Errors
     /// `RESOURCE_EXHAUSTED` when too much waits already.
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Status> {
-        match self.is_below(limits.messages_bytes / SHARE + 1) {
-            true => Ok(()),
-            false => Err(Status::resource_exhausted(
+        if self.is_below(limits.messages_bytes / SHARE + 1) {
+            Ok(())
+        } else {
+            Err(Status::resource_exhausted(
                 "this connection has yet to receive the answers to other reads (--grpc-memory)",
-            )),
+            ))
         }
     }
 

@@ -50,9 +50,10 @@ struct Room {
 impl Room {
     /// Takes room; false when there is none. Long messages leave a quarter to short ones.
     fn claim(&self, bytes: usize) -> bool {
-        let size = match bytes <= SHORT_BYTES {
-            true => self.size,
-            false => self.size - self.size / 4,
+        let size = if bytes <= SHORT_BYTES {
+            self.size
+        } else {
+            self.size - self.size / 4
         };
         let claimed = |used: usize| used.checked_add(bytes).filter(|used| *used <= size);
         let updated = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, claimed);
@@ -346,9 +347,10 @@ impl Body for Response {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.rest.is_empty() {
-            true => self.body.size_hint(),
-            false => SizeHint::default(),
+        if self.rest.is_empty() {
+            self.body.size_hint()
+        } else {
+            SizeHint::default()
         }
     }
 }

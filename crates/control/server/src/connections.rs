@@ -113,9 +113,10 @@ pub(crate) struct Limited<S> {
 impl<S> Limited<S> {
     /// When the connection ends if nothing happens.
     fn end(&self) -> Option<Instant> {
-        match self.read < PREFACE.len() {
-            true => Some(self.accepted + self.limits.handshake_time),
-            false => Some(self.peer.activity.idle_since()? + self.limits.idle_time),
+        if self.read < PREFACE.len() {
+            Some(self.accepted + self.limits.handshake_time)
+        } else {
+            Some(self.peer.activity.idle_since()? + self.limits.idle_time)
         }
     }
 

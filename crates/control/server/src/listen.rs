@@ -115,10 +115,7 @@ fn on_addresses(mut addresses: Vec<SocketAddr>) -> io::Result<Vec<TcpListener>> 
             Err(error) => last = error,
         }
     }
-    match listeners.is_empty() {
-        true => Err(last),
-        false => Ok(listeners),
-    }
+    if listeners.is_empty() { Err(last) } else { Ok(listeners) }
 }
 
 /// Listens in the file system. A socket that a killed server has left is replaced; anything else in its place is not.

@@ -63,10 +63,11 @@ impl P4Runtime for Service {
         let is_short = request.updates.len() <= SMALL_BATCH
             && request.atomicity() != Atomicity::DataplaneAtomic
             && !self.shared.keeping().keeps_state;
-        let changed = match is_short {
-            true => write(&request),
+        let changed = if is_short {
+            write(&request)
+        } else {
             // With what it takes to free the message.
-            false => tokio::task::block_in_place(move || write(&request)),
+            tokio::task::block_in_place(move || write(&request))
         };
         let (written, kept) = changed.map_err(|refused| of_error(&refused))?;
         let written = match kept {

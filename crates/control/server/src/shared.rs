@@ -432,9 +432,10 @@ impl Inputs {
             }
             shared.call(|device, now| {
                 for (era, packet) in &packets {
-                    match shared.eras.accepts(*era) {
-                        true => device.packet_in(packet),
-                        false => _ = shared.messages_dropped.fetch_add(1, Ordering::Relaxed),
+                    if shared.eras.accepts(*era) {
+                        device.packet_in(packet)
+                    } else {
+                        _ = shared.messages_dropped.fetch_add(1, Ordering::Relaxed)
                     }
                 }
                 digests.retain(|digest| self.is_present(device, digest));

@@ -135,9 +135,10 @@ pub fn nanoseconds(text: &str, what: &str) -> Result<i64, Mistake> {
         _ => f64::NAN,
     };
     let time = digits.parse::<f64>().map_or(f64::NAN, |number| number * unit);
-    match (0.0..9e18).contains(&time) {
-        true => Ok(time as i64),
-        false => Err(Mistake::new(format!("{what}: `{text}` is no time")).help("write 10s, 500ms, 20us, 100ns or 2m")),
+    if (0.0..9e18).contains(&time) {
+        Ok(time as i64)
+    } else {
+        Err(Mistake::new(format!("{what}: `{text}` is no time")).help("write 10s, 500ms, 20us, 100ns or 2m"))
     }
 }
 

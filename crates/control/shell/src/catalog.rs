@@ -204,9 +204,10 @@ impl Catalog {
     /// The value that a key field or a component of a value set compares with.
     pub fn match_field(&self, field: &MatchField) -> Field {
         let has_prefixes = field.r#match == Some(Match::MatchType(MatchType::Lpm.into()));
-        let value = match has_prefixes {
-            true => Field::with_prefixes(field.id, &field.name, field.bitwidth, &field.annotations),
-            false => Field::new(field.id, &field.name, field.bitwidth, &field.annotations),
+        let value = if has_prefixes {
+            Field::with_prefixes(field.id, &field.name, field.bitwidth, &field.annotations)
+        } else {
+            Field::new(field.id, &field.name, field.bitwidth, &field.annotations)
         };
         self.typed(value, field.type_name.as_ref())
     }

@@ -151,9 +151,10 @@ impl KeyField {
 
     /// `/8` is a length, `/0xff00` and `/255.0.0.0` are masks.
     fn mask_or_length(&self, text: &str) -> Result<BigUint, Mistake> {
-        match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => Ok(self.prefix_mask(self.prefix_length(text)?)),
-            false => self.value.number(text),
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            Ok(self.prefix_mask(self.prefix_length(text)?))
+        } else {
+            self.value.number(text)
         }
     }
 
@@ -208,13 +209,14 @@ impl KeyField {
 
     fn write_ternary(&self, ternary: &Ternary) -> String {
         let mask = BigUint::from_bytes_be(&ternary.mask);
-        match self.is_string() || mask == self.value.ones() {
-            true => self.value.write(&ternary.value),
-            false => format!(
+        if self.is_string() || mask == self.value.ones() {
+            self.value.write(&ternary.value)
+        } else {
+            format!(
                 "{}&&&{}",
                 self.value.write(&ternary.value),
                 self.value.write(&ternary.mask)
-            ),
+            )
         }
     }
 }

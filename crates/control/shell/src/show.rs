@@ -58,17 +58,17 @@ fn key(catalog: &Catalog, entry: &TableEntry) -> Record {
         return record;
     };
     let key = Key::new(catalog, String::new(), &table.match_fields);
-    let said = match entry.is_default_action {
-        true => {
-            let names = key.short_names().into_iter();
-            names.map(|name| (name.to_string(), "(default)".to_string())).collect()
-        }
-        false => key.write(&entry.r#match),
+    let said = if entry.is_default_action {
+        let names = key.short_names().into_iter();
+        names.map(|name| (name.to_string(), "(default)".to_string())).collect()
+    } else {
+        key.write(&entry.r#match)
     };
     let record = record.with("match", Cell::Spread(said));
-    match key.needs_priority() && !entry.is_default_action {
-        true => record.number("priority", i64::from(entry.priority)),
-        false => record,
+    if key.needs_priority() && !entry.is_default_action {
+        record.number("priority", i64::from(entry.priority))
+    } else {
+        record
     }
 }
 

@@ -101,9 +101,10 @@ impl Field {
         let named = self.names.iter().find(|(name, _)| name == text);
         let number = named.map(|(_, number)| number.clone()).or_else(|| number(text));
         let number = number.ok_or_else(|| self.no_value(text))?;
-        match number.bits() <= u64::from(self.width) {
-            true => Ok(number),
-            false => Err(self.too_large(text)),
+        if number.bits() <= u64::from(self.width) {
+            Ok(number)
+        } else {
+            Err(self.too_large(text))
         }
     }
 
@@ -115,9 +116,10 @@ impl Field {
         let magnitude = magnitude.ok_or_else(|| self.no_value(text))?;
         let value = BigInt::from_biguint(if magnitude.bits() == 0 { Sign::NoSign } else { sign }, magnitude);
         let limit = BigInt::from(1_u8) << (self.width - 1);
-        match value >= -limit.clone() && value < limit {
-            true => Ok(value.to_signed_bytes_be()),
-            false => Err(self.too_large(text)),
+        if value >= -limit.clone() && value < limit {
+            Ok(value.to_signed_bytes_be())
+        } else {
+            Err(self.too_large(text))
         }
     }
 
@@ -164,9 +166,10 @@ impl Field {
     fn too_large(&self, text: &str) -> Mistake {
         let mistake = Mistake::new(format!("{text} does not fit in `{}` ({})", self.name, self.type_name()));
         let half = BigUint::from(1_u8) << (self.width - 1);
-        mistake.help(match self.is_signed {
-            true => format!("values are -{half} to {}", half.clone() - 1_u8),
-            false => format!("values are 0 to {}", self.write_number(&self.ones())),
+        mistake.help(if self.is_signed {
+            format!("values are -{half} to {}", half.clone() - 1_u8)
+        } else {
+            format!("values are 0 to {}", self.write_number(&self.ones()))
         })
     }
 

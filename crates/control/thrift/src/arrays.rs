@@ -139,9 +139,10 @@ impl<S: Switch> Runtime<S> {
     fn direct_counter_of(&self, table: &str) -> Result<Table, Failure> {
         let table = self.table(table)?;
         let mut counters = self.catalog.info.direct_counters.iter();
-        match counters.any(|counter| counter.direct_table_id == table.id()) {
-            true => Ok(table),
-            false => Err(COUNTERS_DISABLED.because(format!("table `{}` has no direct counter", table.name()))),
+        if counters.any(|counter| counter.direct_table_id == table.id()) {
+            Ok(table)
+        } else {
+            Err(COUNTERS_DISABLED.because(format!("table `{}` has no direct counter", table.name())))
         }
     }
 
@@ -274,9 +275,10 @@ impl<S: Switch> Runtime<S> {
     fn direct_meter_of(&self, table: &str) -> Result<Table, Failure> {
         let table = self.table(table)?;
         let mut meters = self.catalog.info.direct_meters.iter();
-        match meters.any(|meter| meter.direct_table_id == table.id()) {
-            true => Ok(table),
-            false => Err(METERS_DISABLED.because(format!("table `{}` has no direct meter", table.name()))),
+        if meters.any(|meter| meter.direct_table_id == table.id()) {
+            Ok(table)
+        } else {
+            Err(METERS_DISABLED.because(format!("table `{}` has no direct meter", table.name())))
         }
     }
 

@@ -73,9 +73,10 @@ impl Handles {
         let index = handle as u32 & ((1 << INDEX_BITS) - 1);
         let slot = self.slots.get(index as usize).ok_or(NoEntry::Invalid)?;
         let key = slot.key.as_ref().ok_or(NoEntry::Invalid)?;
-        match self.handle(index) == handle {
-            true => Ok(key),
-            false => Err(NoEntry::Expired),
+        if self.handle(index) == handle {
+            Ok(key)
+        } else {
+            Err(NoEntry::Expired)
         }
     }
 

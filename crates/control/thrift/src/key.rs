@@ -45,9 +45,10 @@ pub fn has_priorities(table: &Table) -> bool {
 /// The priority of P4Runtime for one of BMv2. P4Runtime has 0 where a table has no priorities, so the two that win least
 /// are one.
 pub fn to_priority(table: &Table, priority: i32) -> i32 {
-    match has_priorities(table) {
-        true => (i32::MAX - priority.max(0)).max(1),
-        false => 0,
+    if has_priorities(table) {
+        (i32::MAX - priority.max(0)).max(1)
+    } else {
+        0
     }
 }
 

@@ -24,9 +24,10 @@ impl<S: Switch> Runtime<S> {
 
     fn selector(&self, name: &str) -> Result<ActionProfile, Failure> {
         let profile = self.profile(name)?;
-        match profile.with_selector {
-            true => Ok(profile),
-            false => Err(NO_ACTION_PROFILE_SELECTION.because(format!("`{}` is no action selector", profile.name()))),
+        if profile.with_selector {
+            Ok(profile)
+        } else {
+            Err(NO_ACTION_PROFILE_SELECTION.because(format!("`{}` is no action selector", profile.name())))
         }
     }
 

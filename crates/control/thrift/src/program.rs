@@ -187,9 +187,10 @@ fn place(field: &MatchField) -> (&str, &str) {
 fn target<'a>(tables: &[Table], field: &'a MatchField) -> (String, &'a str) {
     let (header, name) = place(field);
     let is_other = |other: &MatchField| place(other) == (header, name) && other.bitwidth != field.bitwidth;
-    match tables.iter().flat_map(|table| &table.match_fields).any(is_other) {
-        true => (format!("{header}_{}", field.bitwidth), name),
-        false => (header.to_string(), name),
+    if tables.iter().flat_map(|table| &table.match_fields).any(is_other) {
+        (format!("{header}_{}", field.bitwidth), name)
+    } else {
+        (header.to_string(), name)
     }
 }
 

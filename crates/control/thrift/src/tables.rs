@@ -246,9 +246,10 @@ impl<S: Switch> Runtime<S> {
         self.write(Family::Table, &updates.collect::<Vec<_>>())?;
         let handles = self.handles.entry(table.id()).or_default();
         deleted.iter().for_each(|key| handles.forget(key));
-        match resets_default {
-            true => self.reset_default(table.name()),
-            false => Ok(()),
+        if resets_default {
+            self.reset_default(table.name())
+        } else {
+            Ok(())
         }
     }
 

@@ -214,9 +214,10 @@ impl<R: Read> Reader<R> {
 
     fn length(&mut self) -> io::Result<u64> {
         let length = u64::from(u32::from_be_bytes(self.array()?));
-        match length <= self.stream.limit() {
-            true => Ok(length),
-            false => Err(malformed("a length is more than a message may have")),
+        if length <= self.stream.limit() {
+            Ok(length)
+        } else {
+            Err(malformed("a length is more than a message may have"))
         }
     }
 
@@ -225,9 +226,10 @@ impl<R: Read> Reader<R> {
         let mut bytes = Vec::new();
         // Memory is taken as bytes come, not as their number says.
         let read = self.stream.by_ref().take(length).read_to_end(&mut bytes)?;
-        match read as u64 == length {
-            true => Ok(bytes),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        if read as u64 == length {
+            Ok(bytes)
+        } else {
+            Err(io::ErrorKind::UnexpectedEof.into())
         }
     }
 

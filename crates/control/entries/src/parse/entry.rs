@@ -79,9 +79,10 @@ pub fn check_entries(line: &mut Line) -> Result<Command, ParseError> {
 }
 
 pub fn wait(line: &mut Line) -> Result<Command, ParseError> {
-    let seconds = match line.at_end() {
-        true => 0,
-        false => line.number_u64("a number of seconds")?,
+    let seconds = if line.at_end() {
+        0
+    } else {
+        line.number_u64("a number of seconds")?
     };
     Ok(Command::Wait { seconds })
 }

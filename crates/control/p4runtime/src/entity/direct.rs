@@ -39,9 +39,10 @@ fn only_zero(table: &TableSchema) -> Error {
 
 /// Refuses counts that no counter can have.
 pub(crate) fn check_counts(name: &str, data: Option<&CounterData>) -> Result<(), Error> {
-    match data.is_some_and(|data| data.packet_count < 0 || data.byte_count < 0) {
-        true => Err(Error::invalid(format!("`{name}`: counts are not negative"))),
-        false => Ok(()),
+    if data.is_some_and(|data| data.packet_count < 0 || data.byte_count < 0) {
+        Err(Error::invalid(format!("`{name}`: counts are not negative")))
+    } else {
+        Ok(())
     }
 }
 
@@ -107,9 +108,12 @@ pub(crate) fn counter_value(data: &CounterData) -> CounterValue {
 
 /// A counter's value as the protocol says it: only what the counter counts, and 63 bits of it at most.
 pub(crate) fn counter_data(value: CounterValue, unit: Unit) -> CounterData {
-    let counted = |count: u64, units: &[Unit]| match units.contains(&unit) {
-        true => i64::try_from(count).unwrap_or(i64::MAX),
-        false => 0,
+    let counted = |count: u64, units: &[Unit]| {
+        if units.contains(&unit) {
+            i64::try_from(count).unwrap_or(i64::MAX)
+        } else {
+            0
+        }
     };
     CounterData {
         packet_count: counted(value.packets, &[Unit::Packets, Unit::PacketsAndBytes]),

@@ -113,23 +113,25 @@ fn check(change: &Change<'_, '_>, profile: &ProfileSchema, group: &ActionProfile
     }
     let weights = group.members.iter().map(|member| member.weight);
     check_total(profile, weights.clone())?;
-    match size > 0 && group_size(profile, weights) > i64::from(size) {
-        true => Err(Error::exhausted(format!(
+    if size > 0 && group_size(profile, weights) > i64::from(size) {
+        Err(Error::exhausted(format!(
             "`{}`: group {} would be larger than its max_size {size}",
             profile.name, group.group_id
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
 /// Refuses more weight than a group of the pipeline can have: all members are in it when their ports are up.
 pub(crate) fn check_total(profile: &ProfileSchema, weights: impl Iterator<Item = i32>) -> Result<(), Error> {
-    match sum_of_weights(weights) as u64 > GROUP_WEIGHT_MAX {
-        true => Err(Error::exhausted(format!(
+    if sum_of_weights(weights) as u64 > GROUP_WEIGHT_MAX {
+        Err(Error::exhausted(format!(
             "`{}`: a group's weights add up to {GROUP_WEIGHT_MAX} at most",
             profile.name
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -162,9 +164,10 @@ pub(crate) fn sum_of_weights(weights: impl Iterator<Item = i32>) -> i64 {
 
 /// How watch ports are read that are written: they must exist, unless they did when they were written first.
 pub(crate) fn port_reader(writer: Writer<'_>) -> PortReader {
-    match writer.writes_again {
-        true => Ports::read,
-        false => Ports::watched,
+    if writer.writes_again {
+        Ports::read
+    } else {
+        Ports::watched
     }
 }
 

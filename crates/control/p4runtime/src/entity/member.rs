@@ -55,12 +55,13 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, member: &ActionProfi
 /// down.
 fn check_unused(ledger: &Ledger, profile: &ProfileSchema, (profile_id, member): (u32, u32)) -> Result<(), Error> {
     let mut groups = ledger.groups().range((profile_id, 0)..=(profile_id, u32::MAX));
-    match groups.any(|(_, group)| group.members.iter().any(|in_group| in_group.member_id == member)) {
-        true => Err(Error::precondition(format!(
+    if groups.any(|(_, group)| group.members.iter().any(|in_group| in_group.member_id == member)) {
+        Err(Error::precondition(format!(
             "`{}`: member {member} is in use",
             profile.name
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

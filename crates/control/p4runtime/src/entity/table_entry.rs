@@ -153,9 +153,10 @@ fn check_not_const(writer: Writer<'_>, table: &TableSchema, entry: &TableEntry) 
         Err(error) if error.code != Code::NotFound => return Err(error),
         _ => {}
     }
-    match table.is_const {
-        true => Err(Error::denied(format!("table `{}`: its entries are const", table.name))),
-        false => Ok(()),
+    if table.is_const {
+        Err(Error::denied(format!("table `{}`: its entries are const", table.name)))
+    } else {
+        Ok(())
     }
 }
 

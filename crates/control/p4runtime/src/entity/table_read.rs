@@ -80,9 +80,10 @@ fn read_table(
         return Ok(());
     }
     let each = |record: Record| give(source, table, wanted, &record, sink);
-    match source.without_learned {
-        true => source.pipeline.each_written_record(table.index, each),
-        false => source.pipeline.each_record(table.index, each),
+    if source.without_learned {
+        source.pipeline.each_written_record(table.index, each)
+    } else {
+        source.pipeline.each_record(table.index, each)
     }
     Ok(())
 }

@@ -63,12 +63,13 @@ pub(super) fn check(info: &P4Info, program: &Program) -> Result<(), Error> {
 /// A header is part of a packet.
 fn check_header(header: &ControllerPacketMetadata) -> Result<(), Error> {
     let widths = header.metadata.iter().map(|field| i64::from(field.bitwidth));
-    match widths.clone().all(|width| width >= 0) && widths.sum::<i64>() <= HEADER_BITS_MAX {
-        true => Ok(()),
-        false => Err(differs(format!(
+    if widths.clone().all(|width| width >= 0) && widths.sum::<i64>() <= HEADER_BITS_MAX {
+        Ok(())
+    } else {
+        Err(differs(format!(
             "`{}` has widths that no header has",
             name(&header.preamble)
-        ))),
+        )))
     }
 }
 
@@ -184,9 +185,10 @@ fn measure<'a>(
             "type `{name}` holds itself, or is nested more than {DEPTH_MAX} times"
         )));
     }
-    match size.parts <= PARTS_MAX {
-        true => Ok(size),
-        false => Err(differs(format!("type `{name}` has more than {PARTS_MAX} parts"))),
+    if size.parts <= PARTS_MAX {
+        Ok(size)
+    } else {
+        Err(differs(format!("type `{name}` has more than {PARTS_MAX} parts")))
     }
 }
 
@@ -265,9 +267,10 @@ fn check_table(info: &P4Info, program: &Program, table: &Table) -> Result<(), Er
     let profile = profiles.find(|profile| id(&profile.preamble) == table.implementation_id);
     let implementation = declared.implementation;
     let implementation = implementation.map(|profile| &program.action_profiles[profile.index()].name);
-    match profile.is_some_and(|profile| Some(&name(&profile.preamble)) == implementation) {
-        true => Ok(()),
-        false => Err(differs(format!("table `{of}` has another implementation"))),
+    if profile.is_some_and(|profile| Some(&name(&profile.preamble)) == implementation) {
+        Ok(())
+    } else {
+        Err(differs(format!("table `{of}` has another implementation")))
     }
 }
 

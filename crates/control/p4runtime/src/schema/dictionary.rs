@@ -113,9 +113,10 @@ impl Dictionary {
         let mut words = self.words();
         words.gives_numbers = false;
         let new = std::mem::take(&mut words.new);
-        match is_done {
-            true => words.of_batch.extend(new),
-            false => new.into_iter().for_each(|number| words.forget(number)),
+        if is_done {
+            words.of_batch.extend(new)
+        } else {
+            new.into_iter().for_each(|number| words.forget(number))
         }
     }
 
@@ -189,12 +190,13 @@ impl Words {
             return Err(Problem::Invalid(message));
         }
         if let Some(number) = self.numbers.get(text) {
-            return match fits(*number, width) {
-                true => Ok(*number),
-                false => Err(Problem::OutOfRange(format!(
+            return if fits(*number, width) {
+                Ok(*number)
+            } else {
+                Err(Problem::OutOfRange(format!(
                     "{} stands for {number}, which does not fit in {width} bits",
                     shown(text)
-                ))),
+                )))
             };
         }
         if let Some(number) = decimal(text) {

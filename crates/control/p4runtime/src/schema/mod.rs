@@ -160,9 +160,10 @@ pub(crate) fn find<'a, T: Named>(objects: &'a BTreeMap<u32, T>, id: u32, kind: &
             .take(8)
             .map(|(id, object)| format!("{id:#010x} `{}`", object.name()))
             .collect();
-        let known = match known.is_empty() {
-            true => format!("the program has no {kind}"),
-            false => format!("there is {}", known.join(", ")),
+        let known = if known.is_empty() {
+            format!("the program has no {kind}")
+        } else {
+            format!("there is {}", known.join(", "))
         };
         Error::invalid(format!("there is no {kind} with id {id:#010x}; {known}"))
     })

@@ -138,12 +138,13 @@ fn check_register(types: &P4TypeInfo, register: &RegisterSchema) -> Result<(), E
     let says: u64 = widths.iter().flatten().map(|width| u64::from(*width)).sum();
     let has = u64::from(register.width);
     let is_whole = !widths.contains(&None);
-    match says > has || (is_whole && says < has) {
-        false => Ok(()),
-        true => Err(differs(format!(
+    if says > has || (is_whole && says < has) {
+        Err(differs(format!(
             "an element of register `{}` has {has} bits, not {says}",
             register.name
-        ))),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -129,19 +129,21 @@ impl ValueType {
             Form::Number(width) if *width == self.width => bytestring::read(bytes, self.width, what),
             Form::Number(width) => {
                 let mask = bytestring::read(bytes, *width, what)?;
-                match mask == Bits::ones(*width) {
-                    true => Ok(Bits::ones(self.width)),
-                    false => Ok(fitted(&mask, self.width)),
+                if mask == Bits::ones(*width) {
+                    Ok(Bits::ones(self.width))
+                } else {
+                    Ok(fitted(&mask, self.width))
                 }
             }
             Form::Text(_) => {
                 let all = bytestring::write(&Bits::ones(self.width));
-                match bytes == all || (!bytes.is_empty() && bytes.iter().all(|byte| *byte == 0xff)) {
-                    true => Ok(Bits::ones(self.width)),
-                    false => Err(Error::invalid(format!(
+                if bytes == all || (!bytes.is_empty() && bytes.iter().all(|byte| *byte == 0xff)) {
+                    Ok(Bits::ones(self.width))
+                } else {
+                    Err(Error::invalid(format!(
                         "{}: strings are matched exactly: set all bits of the mask, or leave the field out",
                         what()
-                    ))),
+                    )))
                 }
             }
         }
@@ -215,9 +217,10 @@ impl ValueType {
 
 /// The number in another width, without bits that have no place.
 fn fitted(value: &Bits, width: u32) -> Bits {
-    match value.width() > width {
-        true => value.truncate(width),
-        false => value.zext(width),
+    if value.width() > width {
+        value.truncate(width)
+    } else {
+        value.zext(width)
     }
 }
 

@@ -84,12 +84,13 @@ impl Node {
     /// The node of a request, which must have an association.
     pub(super) fn associated(&self, request: &Request<'_>) -> Result<NodeId, Refusal> {
         let node: NodeId = request.elements.mandatory(kind::NODE_ID)?;
-        match self.associations.contains_key(&node) {
-            true => Ok(node),
-            false => Err(Refusal::new(
+        if self.associations.contains_key(&node) {
+            Ok(node)
+        } else {
+            Err(Refusal::new(
                 Cause::NoAssociation,
                 format!("there is no association with {node}"),
-            )),
+            ))
         }
     }
 
@@ -223,9 +224,10 @@ fn is_before(one: u32, other: u32) -> bool {
 
 /// The elements of a Node Report about a path.
 fn write_path(request: &mut Writer, gtpu_peer: IpAddr, is_up: bool) {
-    let (flag, report) = match is_up {
-        false => (1, kind::USER_PLANE_PATH_FAILURE_REPORT),
-        true => (2, kind::USER_PLANE_PATH_RECOVERY_REPORT),
+    let (flag, report) = if is_up {
+        (2, kind::USER_PLANE_PATH_RECOVERY_REPORT)
+    } else {
+        (1, kind::USER_PLANE_PATH_FAILURE_REPORT)
     };
     request.u8_element(kind::NODE_REPORT_TYPE, flag);
     request.element(report, |report| {

@@ -61,10 +61,13 @@ impl Node {
         let mut found = Vec::new();
         for session in self.sessions.values() {
             let may_report = self.may_report(session);
-            let may_be_due = |urr: &&Urr| match may_report {
-                true => urr.needs_counters() || urr.is_time_due(now),
-                // Usage adds up, but quotas hold.
-                false => urr.has_quota_left(),
+            let may_be_due = |urr: &&Urr| {
+                if may_report {
+                    urr.needs_counters() || urr.is_time_due(now)
+                } else {
+                    // Usage adds up, but quotas hold.
+                    urr.has_quota_left()
+                }
             };
             let urrs = session.urrs.values().filter(may_be_due);
             found.extend(urrs.map(|urr| (session.seid, urr.id, urr.number)));

@@ -165,9 +165,10 @@ impl Node {
         let mut session = self.session_of(request)?.clone();
         self.end_in_plane(&session, plane);
         let urrs: Vec<Urr> = session.urrs.values().cloned().collect();
-        let counters = match urrs.is_empty() {
-            true => Vec::new(),
-            false => self.counters_of(&urrs, plane),
+        let counters = if urrs.is_empty() {
+            Vec::new()
+        } else {
+            self.counters_of(&urrs, plane)
         };
         let urrs = session.urrs.values_mut().zip(counters);
         let reports: Vec<Report> = urrs

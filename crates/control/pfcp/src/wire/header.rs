@@ -144,9 +144,10 @@ impl Header {
             seid,
             sequence,
         };
-        match length > rest.len() {
-            true => Err(HeaderError::Length(header)),
-            false => Ok((header, reader.rest())),
+        if length > rest.len() {
+            Err(HeaderError::Length(header))
+        } else {
+            Ok((header, reader.rest()))
         }
     }
 

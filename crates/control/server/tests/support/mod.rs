@@ -72,9 +72,10 @@ impl Full {
     fn kept(&self) -> Result<(), String> {
         let is_full = self.is_full.load(Ordering::SeqCst);
         self.is_behind.fetch_or(is_full, Ordering::SeqCst);
-        match is_full {
-            true => Err("no space left".to_string()),
-            false => Ok(()),
+        if is_full {
+            Err("no space left".to_string())
+        } else {
+            Ok(())
         }
     }
 }

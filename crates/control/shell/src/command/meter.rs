@@ -159,9 +159,10 @@ fn unit(spec: Option<&MeterSpec>) -> &'static str {
 
 fn read(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     let kinds = questions(catalog, arguments)?.into_iter();
-    Ok(match arguments.has("colours") {
-        true => reading(kinds.map(with_colours)),
-        false => reading(kinds),
+    Ok(if arguments.has("colours") {
+        reading(kinds.map(with_colours))
+    } else {
+        reading(kinds)
     })
 }
 

@@ -251,9 +251,10 @@ pub fn read(catalog: &Catalog, words: &[String]) -> Result<Command, Mistake> {
 
 /// A command without any argument has its usage in the message.
 fn with_usage(mistake: Mistake, form: &Form, arguments: &Arguments) -> Mistake {
-    match arguments.words.is_empty() {
-        true => mistake.help(format!("write: {} {}", form.words, form.arguments)),
-        false => mistake,
+    if arguments.words.is_empty() {
+        mistake.help(format!("write: {} {}", form.words, form.arguments))
+    } else {
+        mistake
     }
 }
 
@@ -340,11 +341,12 @@ fn elements(text: Option<&str>, what: &str, size: i64) -> Result<Option<std::ops
     let (low, high) = text.split_once("..").unwrap_or((text, text));
     let read = |text| crate::arguments::number::<u32>(text, "index").map(i64::from);
     let (low, high) = (read(low)?, read(high)?);
-    match low <= high && high < size {
-        true => Ok(Some(low..=high)),
-        false => Err(Mistake::new(format!("{what} has no elements {text}")).help(format!(
+    if low <= high && high < size {
+        Ok(Some(low..=high))
+    } else {
+        Err(Mistake::new(format!("{what} has no elements {text}")).help(format!(
             "its elements are 0 to {}; write 3, 0..15 or nothing for all",
             size - 1
-        ))),
+        )))
     }
 }

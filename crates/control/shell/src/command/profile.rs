@@ -144,9 +144,10 @@ fn profile<'a>(catalog: &'a Catalog, arguments: &Arguments) -> Result<&'a Action
 /// The id of the profile that is named, or 0 for all.
 fn profile_or_all(catalog: &Catalog, arguments: &Arguments) -> Result<u32, Mistake> {
     arguments.at_most(1)?;
-    match arguments.words.is_empty() {
-        true => Ok(0),
-        false => profile(catalog, arguments).map(Named::id),
+    if arguments.words.is_empty() {
+        Ok(0)
+    } else {
+        profile(catalog, arguments).map(Named::id)
     }
 }
 

@@ -121,9 +121,10 @@ pub(super) const FORMS: &[Form] = &[
 /// The number that is given, or 0 for all.
 fn asked(arguments: &Arguments) -> Result<u32, Mistake> {
     arguments.at_most(1)?;
-    match arguments.words.is_empty() {
-        true => Ok(0),
-        false => named(arguments),
+    if arguments.words.is_empty() {
+        Ok(0)
+    } else {
+        named(arguments)
     }
 }
 

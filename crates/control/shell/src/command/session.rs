@@ -61,9 +61,10 @@ pub fn help_with(words: &[String]) -> Result<String, Mistake> {
         .filter(|form| form.words.starts_with(&begins))
         .map(line)
         .collect();
-    match matching.is_empty() {
-        true => Err(super::unknown(words)),
-        false => Ok(matching),
+    if matching.is_empty() {
+        Err(super::unknown(words))
+    } else {
+        Ok(matching)
     }
 }
 

@@ -77,9 +77,10 @@ fn named<'a>(catalog: &'a Catalog, arguments: &Arguments) -> Result<&'a ValueSet
 
 fn dump(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     arguments.at_most(1)?;
-    let sets: Vec<&ValueSet> = match arguments.words.is_empty() {
-        true => catalog.info.value_sets.iter().collect(),
-        false => vec![named(catalog, arguments)?],
+    let sets: Vec<&ValueSet> = if arguments.words.is_empty() {
+        catalog.info.value_sets.iter().collect()
+    } else {
+        vec![named(catalog, arguments)?]
     };
     Ok(reading(sets.into_iter().map(|set| entry(set, Vec::new()))))
 }

@@ -126,9 +126,10 @@ fn limit_queues<S: Switch>(runtime: &Runtime<S>, method: &str, arguments: &Argum
         _ if method.contains("_priority_") => (Some(number(1)?), Some(number(2)?), 3),
         _ => (Some(number(1)?), None, 2),
     };
-    let limit = match method.contains("_rate") {
-        true => QueueLimit::PacketsPerSecond(arguments.i64(limit)?.try_into().unwrap_or(0)),
-        false => QueueLimit::Packets(number(limit)?),
+    let limit = if method.contains("_rate") {
+        QueueLimit::PacketsPerSecond(arguments.i64(limit)?.try_into().unwrap_or(0))
+    } else {
+        QueueLimit::Packets(number(limit)?)
     };
     let done = runtime.switch.limit_queues(QueueChange { port, priority, limit });
     Ok(Some(Value::I32(i32::from(done.is_err()))))

@@ -197,12 +197,13 @@ fn add<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let entry = runtime.read_entry(&table, rest)?;
     let action = runtime.action_of(&table, action)?;
     let has_taken_one = has_priorities(&table) && entry.data.len() + 1 == action.params.len();
-    let data = runtime
-        .read_data(&action, &entry.data)
-        .map_err(|failure| match has_taken_one {
-            true => failure.and("; the last word is the priority of the entry"),
-            false => entry.explained(failure),
-        })?;
+    let data = runtime.read_data(&action, &entry.data).map_err(|failure| {
+        if has_taken_one {
+            failure.and("; the last word is the priority of the entry")
+        } else {
+            entry.explained(failure)
+        }
+    })?;
     let does = Does::Action(action.name().to_string(), data.clone());
     let handle = runtime.add_entry(table.name(), &entry.key, &does, entry.priority)?;
     Ok(format!(
@@ -344,9 +345,10 @@ fn dump_entry<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
 fn dump_entry_from_key<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed {
     let ([name], mut rest) = words.first()?;
     let table = runtime.table(name)?;
-    let priority = match has_priorities(&table) {
-        true => number(rest.pop().unwrap_or_default(), "priority")?,
-        false => 0,
+    let priority = if has_priorities(&table) {
+        number(rest.pop().unwrap_or_default(), "priority")?
+    } else {
+        0
     };
     let key = runtime.read_key(&table, &rest)?;
     let entry = runtime.entry_by_key(TableEntry {

@@ -64,9 +64,10 @@ const NO_ARROW: &str = "`=>` is missing between the key and what the entry does"
 impl Entry {
     /// A mistake in the data, and whether it comes from a missing `=>`.
     pub(super) fn explained(&self, failure: Failure) -> Failure {
-        match self.has_arrow {
-            true => failure,
-            false => failure.and(&format!("; {NO_ARROW}")),
+        if self.has_arrow {
+            failure
+        } else {
+            failure.and(&format!("; {NO_ARROW}"))
         }
     }
 }
@@ -75,11 +76,12 @@ impl<S: Switch> Runtime<S> {
     /// Reads `KEY... => DATA... [PRIORITY]`. Without `=>` simple_switch_CLI drops a word after the key, and the action
     /// has no data.
     pub(super) fn read_entry(&self, table: &Table, mut words: Vec<&str>) -> Result<Entry, Failure> {
-        let priority = match crate::key::has_priorities(table) {
-            true => words.pop().ok_or_else(|| {
+        let priority = if crate::key::has_priorities(table) {
+            words.pop().ok_or_else(|| {
                 Failure::undeclared("entries of the table have a priority, behind all other words; the lowest wins")
-            })?,
-            false => "0",
+            })?
+        } else {
+            "0"
         };
         let priority = number(
             priority,
