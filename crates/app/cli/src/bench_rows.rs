@@ -301,9 +301,10 @@ fn custom(what: &WhatArguments, path: &Path) -> Result<Custom> {
     let compilation = program::compile_file(path, &what.compile)?;
     program::print(&compilation.report);
     let program = compilation.program.ok_or(HasErrors)?;
-    let known = match entries.as_ref().is_some_and(Entries::need_p4info) {
-        false => None,
-        true => Some(control_plane::known(path, compilation.p4info.as_ref(), &program)?),
+    let known = if entries.as_ref().is_some_and(Entries::need_p4info) {
+        Some(control_plane::known(path, compilation.p4info.as_ref(), &program)?)
+    } else {
+        None
     };
     Ok(Custom {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),

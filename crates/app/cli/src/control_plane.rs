@@ -129,9 +129,10 @@ pub fn load(
     let Some(program) = compilation.program else {
         return Ok(None);
     };
-    let known = match with_p4info {
-        false => None,
-        true => Some(known(path, compilation.p4info.as_ref(), &program)?),
+    let known = if with_p4info {
+        Some(known(path, compilation.p4info.as_ref(), &program)?)
+    } else {
+        None
     };
     let pipeline = program::load(program, loading)?;
     Ok(Some(Start::new(pipeline, known)))
@@ -156,9 +157,10 @@ pub fn known(
 
 /// The program as controllers can read it, and push it again.
 fn blob(path: &Path, program: &Program) -> Result<Vec<u8>> {
-    match forebay_files::is_bmv2(path)? {
-        true => Ok(forebay_files::bytes(path)?),
-        false => Ok(forebay_ir::text::write(program).into_bytes()),
+    if forebay_files::is_bmv2(path)? {
+        Ok(forebay_files::bytes(path)?)
+    } else {
+        Ok(forebay_ir::text::write(program).into_bytes())
     }
 }
 

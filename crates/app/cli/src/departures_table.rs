@@ -21,9 +21,10 @@ use std::path::Path;
 /// # Errors
 /// When the writer does not take the table, which would be a mistake of ours.
 pub fn file(path: &Path, cases: &[(String, Vec<Departure>)]) -> Result<Vec<u8>> {
-    match path.extension().is_some_and(|kind| kind == "csv") {
-        true => Ok(csv(cases).into_bytes()),
-        false => parquet(cases),
+    if path.extension().is_some_and(|kind| kind == "csv") {
+        Ok(csv(cases).into_bytes())
+    } else {
+        parquet(cases)
     }
 }
 
@@ -54,9 +55,10 @@ fn csv(cases: &[(String, Vec<Departure>)]) -> String {
 
 /// A field of CSV (RFC 4180).
 fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_string()
     }
 }
 

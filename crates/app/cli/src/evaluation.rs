@@ -71,13 +71,14 @@ pub fn recorded(folder: &Path) -> Result<Found> {
     let path = folder.join(RECORD);
     let text = files::text(&path, "record of an evaluation")?;
     let found: Found = serde_json::from_str(&text).map_err(|error| anyhow!("{}: {error}", path.display()))?;
-    match found.format == FORMAT {
-        true => Ok(found),
-        false => bail!(
+    if found.format == FORMAT {
+        Ok(found)
+    } else {
+        bail!(
             "{} has the format {:?}; {FORMAT:?} is expected",
             path.display(),
             found.format
-        ),
+        )
     }
 }
 
@@ -86,9 +87,10 @@ pub fn recorded(folder: &Path) -> Result<Found> {
 /// # Errors
 /// When a file cannot be written.
 pub fn report(found: &Found, evaluation: &Evaluation, command: &str, json: bool, into: Option<&Path>) -> Result<()> {
-    let printed = match json {
-        true => output::print_json(&serde_json::to_value(found)?),
-        false => output::print(&found.markdown(evaluation, command)),
+    let printed = if json {
+        output::print_json(&serde_json::to_value(found)?)
+    } else {
+        output::print(&found.markdown(evaluation, command))
     };
     if let Some(folder) = into {
         write(found, evaluation, command, folder)?;

@@ -96,9 +96,10 @@ impl LiveView {
             text += &times(&sampled, &lately);
         }
         text += &fast_path(report);
-        text += &match self.shows_tables {
-            true => tables(report),
-            false => filled_tables(report),
+        text += &if self.shows_tables {
+            tables(report)
+        } else {
+            filled_tables(report)
         };
         if self.shows_queues {
             text += &queues(report);
@@ -143,9 +144,10 @@ fn filled_tables(report: &Report) -> String {
     let filled: Vec<String> = filled
         .map(|table| format!("{} {}", table.table, table.entries))
         .collect();
-    match filled.is_empty() {
-        true => String::new(),
-        false => format!("entries: {}\n", filled.join(", ")),
+    if filled.is_empty() {
+        String::new()
+    } else {
+        format!("entries: {}\n", filled.join(", "))
     }
 }
 

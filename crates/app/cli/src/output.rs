@@ -101,9 +101,10 @@ pub fn note(text: &str) {
 
 /// Prints what is wrong with a command line, or the requested help. Returns the exit code of the process.
 pub fn usage_error(error: &clap::Error) -> i32 {
-    match is_json() && error.use_stderr() {
-        true => self::error(error.to_string().trim_start_matches("error: ").trim_end()),
-        false => drop(error.print()),
+    if is_json() && error.use_stderr() {
+        self::error(error.to_string().trim_start_matches("error: ").trim_end())
+    } else {
+        drop(error.print())
     }
     error.exit_code()
 }
@@ -130,9 +131,10 @@ pub fn info(text: &str) {
     if !says(LogLevel::Info) {
         return;
     }
-    match is_json() {
-        true => message(&format!("{}\n", record("info", text))),
-        false => message(&format!("{text}\n")),
+    if is_json() {
+        message(&format!("{}\n", record("info", text)))
+    } else {
+        message(&format!("{text}\n"))
     }
 }
 
@@ -140,9 +142,10 @@ fn labelled(level: LogLevel, label: &str, paint: &str, text: &str) {
     if !says(level) {
         return;
     }
-    match is_json() {
-        true => message(&format!("{}\n", record(label, text))),
-        false => message(&painted(label, paint, text)),
+    if is_json() {
+        message(&format!("{}\n", record(label, text)))
+    } else {
+        message(&painted(label, paint, text))
     }
 }
 
@@ -153,9 +156,10 @@ fn record(level: &str, text: &str) -> serde_json::Value {
 }
 
 fn painted(label: &str, paint: &str, text: &str) -> String {
-    match colour() {
-        true => format!("{paint}{label}\x1b[0m: {text}\n"),
-        false => format!("{label}: {text}\n"),
+    if colour() {
+        format!("{paint}{label}\x1b[0m: {text}\n")
+    } else {
+        format!("{label}: {text}\n")
     }
 }
 

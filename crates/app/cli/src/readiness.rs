@@ -91,9 +91,10 @@ pub fn is_ready(json: &Value) -> bool {
 pub fn sentence(json: &Value) -> String {
     let lacks = json["lacks"].as_array().into_iter().flatten();
     let lacks: Vec<&str> = lacks.filter_map(Value::as_str).collect();
-    match is_ready(json) {
-        true => "ready".to_owned(),
-        false => format!("not ready: {}", lacks.join("; ")),
+    if is_ready(json) {
+        "ready".to_owned()
+    } else {
+        format!("not ready: {}", lacks.join("; "))
     }
 }
 

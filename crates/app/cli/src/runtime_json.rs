@@ -95,9 +95,10 @@ impl Document {
                 }
             }
         }
-        match mistakes.is_empty() {
-            true => Ok(updates),
-            false => Err(listed(mistakes)),
+        if mistakes.is_empty() {
+            Ok(updates)
+        } else {
+            Err(listed(mistakes))
         }
     }
 

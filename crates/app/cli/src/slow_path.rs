@@ -114,9 +114,10 @@ pub fn paths_text(paths: &PathCounters) -> String {
             .filter(|(_, packets)| *packets > 0)
             .map(|(words, packets)| format!("{packets} {words}"))
             .collect();
-        match parts.is_empty() {
-            true => total.to_string(),
-            false => format!("{total} ({})", parts.join(", ")),
+        if parts.is_empty() {
+            total.to_string()
+        } else {
+            format!("{total} ({})", parts.join(", "))
         }
     };
     let fast = of(paths.fast().map(|(form, packets)| (form.words(), packets)).collect());

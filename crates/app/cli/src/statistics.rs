@@ -300,9 +300,10 @@ pub fn counters_text(counters: &Value) -> String {
             obstacle["times_slower"]
         );
     }
-    match text.is_empty() {
-        true => "no packet has come yet\n".to_string(),
-        false => text,
+    if text.is_empty() {
+        "no packet has come yet\n".to_string()
+    } else {
+        text
     }
 }
 

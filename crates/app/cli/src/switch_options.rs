@@ -112,9 +112,10 @@ impl SwitchOptions {
 
     /// How ports are shared between workers.
     pub fn workers(&self, pipeline: &Pipeline) -> Result<SharingConfig> {
-        let spread = match self.rss.is_empty() {
-            true => Spread::FiveTuple,
-            false => Spread::Fields(pipeline.flow_key(&self.rss).context("--rss")?),
+        let spread = if self.rss.is_empty() {
+            Spread::FiveTuple
+        } else {
+            Spread::Fields(pipeline.flow_key(&self.rss).context("--rss")?)
         };
         Ok(SharingConfig {
             workers: self.workers as usize,

@@ -56,9 +56,10 @@ const INTERVAL_MIN: f64 = 0.1;
 
 fn interval(text: &str) -> Result<f64, String> {
     let seconds = crate::numbers::seconds(text)?;
-    match seconds >= INTERVAL_MIN {
-        true => Ok(seconds),
-        false => Err(format!("expected at least {INTERVAL_MIN} seconds")),
+    if seconds >= INTERVAL_MIN {
+        Ok(seconds)
+    } else {
+        Err(format!("expected at least {INTERVAL_MIN} seconds"))
     }
 }
 

@@ -251,9 +251,10 @@ fn lost_when_read(events: &[Value], read: fn(f64) -> u64) -> (usize, usize) {
             stack.pop();
         }
         let end = now + time(event, "dur");
-        match stack.iter().all(|other| end <= *other) {
-            true => stack.push(end),
-            false => dropped += 1,
+        if stack.iter().all(|other| end <= *other) {
+            stack.push(end)
+        } else {
+            dropped += 1
         }
     }
     (dropped, loose)

@@ -66,12 +66,13 @@ fn open(path: &str) -> Result<*mut forebay_cosim::ForebayNetwork, String> {
     let mut message: [c_char; 300] = [0; 300];
     // SAFETY: a NUL-terminated text, and a buffer of the given size.
     let network = unsafe { forebay_open(name.as_ptr(), 7, message.as_mut_ptr(), message.len()) };
-    match network.is_null() {
+    if network.is_null() {
         // SAFETY: the message ends with a zero.
-        true => Err(unsafe { CStr::from_ptr(message.as_ptr()) }
+        Err(unsafe { CStr::from_ptr(message.as_ptr()) }
             .to_string_lossy()
-            .into_owned()),
-        false => Ok(network),
+            .into_owned())
+    } else {
+        Ok(network)
     }
 }
 

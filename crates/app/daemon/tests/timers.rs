@@ -68,9 +68,10 @@ struct EveryOther {
 impl OwnPoll for EveryOther {
     fn poll(&mut self, switch: &mut Switch, now_ns: u64) -> Activity {
         self.is_its_turn = !self.is_its_turn;
-        match self.is_its_turn {
-            true => Activity::default(),
-            false => switch.poll(now_ns, &mut NoTrace),
+        if self.is_its_turn {
+            Activity::default()
+        } else {
+            switch.poll(now_ns, &mut NoTrace)
         }
     }
 

@@ -63,9 +63,12 @@ impl Report {
             .iter()
             .map(|problem| json!({ "severity": "error", "message": problem }))
             .collect();
-        let line = |problem: &String| match colour {
-            true => format!("\x1b[1;31merror\x1b[0m: {problem}\n"),
-            false => format!("error: {problem}\n"),
+        let line = |problem: &String| {
+            if colour {
+                format!("\x1b[1;31merror\x1b[0m: {problem}\n")
+            } else {
+                format!("error: {problem}\n")
+            }
         };
         Report {
             good: problems.is_empty(),
@@ -95,9 +98,10 @@ pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation
 
 /// The source files in a file named `.json`; none when it holds something else.
 fn bundle_in(path: &Path) -> Result<Option<Result<Bundle, forebay_p4runtime::Error>>, Error> {
-    match path.extension().is_some_and(|extension| extension == "json") {
-        true => Ok(Bundle::read(&crate::text(path, "program")?)),
-        false => Ok(None),
+    if path.extension().is_some_and(|extension| extension == "json") {
+        Ok(Bundle::read(&crate::text(path, "program")?))
+    } else {
+        Ok(None)
     }
 }
 
@@ -125,9 +129,12 @@ pub fn compile_text(text: &str, name: &Path, options: &CompileOptions) -> Compil
         return Compilation::of_precompiled(read_compiled(&name, format, text, None), options.colour);
     }
     let files = FileSources::new();
-    let provider = |path: &str| match path == name {
-        true => Some(text.to_string()),
-        false => files.read(path),
+    let provider = |path: &str| {
+        if path == name {
+            Some(text.to_string())
+        } else {
+            files.read(path)
+        }
     };
     let of_driver = Options {
         provider: &provider,

@@ -28,9 +28,10 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     file.take(DEVICE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(Error::read(path))?;
-    match bytes.len() as u64 > DEVICE_BYTES {
-        true => Err(Error::Endless(path.to_path_buf())),
-        false => Ok(bytes),
+    if bytes.len() as u64 > DEVICE_BYTES {
+        Err(Error::Endless(path.to_path_buf()))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -106,9 +106,10 @@ impl Progress for EndsTest {
 pub(crate) fn test_report(py: Python<'_>, json: &str, html: bool) -> PyResult<String> {
     detached(py, || {
         let results = read(json)?;
-        Ok(match html {
-            true => report::html(&results),
-            false => report::text(&results),
+        Ok(if html {
+            report::html(&results)
+        } else {
+            report::text(&results)
         })
     })
 }

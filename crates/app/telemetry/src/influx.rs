@@ -91,9 +91,10 @@ fn write_field(text: &mut String, field: &Field<'_>) {
 /// Appends a text; characters with a meaning get a backslash, and ends of lines become spaces. A backslash at the end
 /// of a name or tag would take the meaning of what follows, and is left out.
 fn escape(text: &mut String, value: &str, special: &[char]) {
-    let value = match special.contains(&'\\') {
-        true => value,
-        false => value.trim_end_matches('\\'),
+    let value = if special.contains(&'\\') {
+        value
+    } else {
+        value.trim_end_matches('\\')
     };
     for character in value.chars() {
         let character = if character.is_control() { ' ' } else { character };

@@ -51,9 +51,10 @@ fn write_distribution(text: &mut String, name: &str, labels: &[String], distribu
 }
 
 fn line(text: &mut String, name: &str, labels: &[String], value: &dyn std::fmt::Display) {
-    let _ = match labels.is_empty() {
-        true => writeln!(text, "{name} {value}"),
-        false => writeln!(text, "{name}{{{}}} {value}", labels.join(",")),
+    let _ = if labels.is_empty() {
+        writeln!(text, "{name} {value}")
+    } else {
+        writeln!(text, "{name}{{{}}} {value}", labels.join(","))
     };
 }
 

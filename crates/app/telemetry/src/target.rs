@@ -231,9 +231,10 @@ impl fmt::Display for Target {
         let Endpoint { host, port, path, .. } = &self.endpoint;
         let (path, query) = path.split_once('?').unwrap_or((path.as_str(), ""));
         let scheme = if self.endpoint.is_secure { "https" } else { "http" };
-        match host.contains(':') {
-            true => write!(formatter, "{scheme}://[{host}]:{port}{path}")?,
-            false => write!(formatter, "{scheme}://{host}:{port}{path}")?,
+        if host.contains(':') {
+            write!(formatter, "{scheme}://[{host}]:{port}{path}")?
+        } else {
+            write!(formatter, "{scheme}://{host}:{port}{path}")?
         }
         let is_name = |parameter: &&str| parameter.starts_with("db=") || parameter.starts_with("bucket=");
         match query.split('&').find(is_name) {

@@ -460,9 +460,10 @@ fn unreachable() -> Refusal {
 }
 
 fn refusal_of(error: &CallError) -> Refusal {
-    let cause = match error.is_resource_exhausted() {
-        true => Cause::NoResources,
-        false => Cause::SystemFailure,
+    let cause = if error.is_resource_exhausted() {
+        Cause::NoResources
+    } else {
+        Cause::SystemFailure
     };
     Refusal::new(cause, format!("the switch: {error}"))
 }

@@ -52,16 +52,17 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     if let Some(mistake) = chain::wrong_action(&problem)? {
         return Err(wrong(mistake));
     }
-    let (plan, search) = match arguments.first_fit {
-        true => (first_fit(&problem), None),
-        false => match solve(&problem, arguments.looks) {
+    let (plan, search) = if arguments.first_fit {
+        (first_fit(&problem), None)
+    } else {
+        match solve(&problem, arguments.looks) {
             Some(Solution {
                 plan,
                 is_proven,
                 looked_at,
             }) => (Some(plan), Some((is_proven, looked_at))),
             None => (None, None),
-        },
+        }
     };
     let Some(plan) = plan else {
         bail!(
@@ -82,13 +83,15 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         let text: String = lines.iter().map(|line| format!("{}\n", line.text)).collect();
         files::write(path, text)?;
     }
-    match arguments.json {
-        true => output::print_json(&to_json(&problem, &plan, search))?,
-        false => output::print(&to_text(&problem, &plan, search))?,
+    if arguments.json {
+        output::print_json(&to_json(&problem, &plan, search))?
+    } else {
+        output::print(&to_text(&problem, &plan, search))?
     }
-    Ok(match plan.is_overloaded() {
-        true => Status::Bad,
-        false => Status::Good,
+    Ok(if plan.is_overloaded() {
+        Status::Bad
+    } else {
+        Status::Good
     })
 }
 
@@ -142,9 +145,10 @@ fn to_text(problem: &Problem, plan: &Plan, search: Option<(bool, u64)>) -> Strin
         headroom(plan)
     ));
     if let Some((is_proven, looked_at)) = search {
-        text.push_str(&match is_proven {
-            true => format!("no plan recirculates less ({looked_at} placements looked at)\n"),
-            false => format!("the search ended after {looked_at} placements: there may be a better plan (--looks)\n"),
+        text.push_str(&if is_proven {
+            format!("no plan recirculates less ({looked_at} placements looked at)\n")
+        } else {
+            format!("the search ended after {looked_at} placements: there may be a better plan (--looks)\n")
         });
     }
     text

@@ -224,9 +224,10 @@ fn answer(arguments: &QueryArguments) -> Result<Status> {
         bursts: arguments.bursts.thresholds(),
     };
     let answer = ask(&arguments.store, &query)?;
-    match arguments.json {
-        true => output::print_json(&answer.json())?,
-        false => output::print(&answer.table())?,
+    if arguments.json {
+        output::print_json(&answer.json())?
+    } else {
+        output::print(&answer.table())?
     }
     for problem in &answer.unread {
         output::warning(&format!("{problem}; its reports are not in the answer"));

@@ -136,9 +136,10 @@ fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Stat
         session.perform(words)?;
         return Ok(Status::Good);
     }
-    match std::io::stdin().is_terminal() {
-        true => interact(&mut session),
-        false => run_script(&mut session, arguments.keep_going),
+    if std::io::stdin().is_terminal() {
+        interact(&mut session)
+    } else {
+        run_script(&mut session, arguments.keep_going)
     }
 }
 
@@ -146,14 +147,13 @@ fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Stat
 /// on.
 fn said(error: anyhow::Error) -> Result<Status> {
     let is_refusal = error.downcast_ref::<CallError>().is_some_and(CallError::is_refusal);
-    match is_refusal || error.is::<Mistake>() {
-        true => {
-            let message = format!("{error:#}");
-            output::error(&message);
-            output::print_failure(&serde_json::json!({ "error": message }));
-            Ok(Status::Bad)
-        }
-        false => Err(error),
+    if is_refusal || error.is::<Mistake>() {
+        let message = format!("{error:#}");
+        output::error(&message);
+        output::print_failure(&serde_json::json!({ "error": message }));
+        Ok(Status::Bad)
+    } else {
+        Err(error)
     }
 }
 

@@ -143,9 +143,10 @@ fn is_evaluation(folder: &Path) -> bool {
 fn evaluate(folder: &Path, name: &str, quick: bool, json: bool) -> Result<Value> {
     let read = evaluation::read(folder)?;
     let found = evaluation::measure(folder, &read, quick, None)?;
-    let printed = match json {
-        true => Ok(()),
-        false => output::print(&found.markdown(&read, &command(name))),
+    let printed = if json {
+        Ok(())
+    } else {
+        output::print(&found.markdown(&read, &command(name)))
     };
     if !quick {
         evaluation::write(&found, &read, &command(name), folder)?;

@@ -22,9 +22,10 @@ pub struct Arguments {
 /// Explains a code or lists all.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let Some(code) = &arguments.code else {
-        match arguments.json {
-            true => output::print_json(&codes::all().map(json).collect())?,
-            false => output::print(&codes::all().map(line).collect::<String>())?,
+        if arguments.json {
+            output::print_json(&codes::all().map(json).collect())?
+        } else {
+            output::print(&codes::all().map(line).collect::<String>())?
         }
         return Ok(Status::Good);
     };

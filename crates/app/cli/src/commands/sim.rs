@@ -131,9 +131,10 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     }
     printed?;
     let nothing = |(_, found): &(String, Found)| matches!(found, Found::Search(search) if !search.found);
-    Ok(match found.iter().any(nothing) {
-        true => Status::Bad,
-        false => Status::Good,
+    Ok(if found.iter().any(nothing) {
+        Status::Bad
+    } else {
+        Status::Good
     })
 }
 

@@ -65,9 +65,10 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 
 fn read(folder: &Path) -> Result<Inspection> {
     let inspection = inspect(&SystemFiles, folder)?;
-    match inspection.generations.is_empty() {
-        true => bail!("{} holds no state", folder.display()),
-        false => Ok(inspection),
+    if inspection.generations.is_empty() {
+        bail!("{} holds no state", folder.display())
+    } else {
+        Ok(inspection)
     }
 }
 
@@ -266,18 +267,17 @@ fn problem(inspection: &Inspection) -> Option<String> {
 fn check(look: &Look) -> Result<Status> {
     let inspection = read(&look.folder)?;
     let problem = problem(&inspection);
-    match look.json {
-        true => output::print_json(&json!({
+    if look.json {
+        output::print_json(&json!({
             "folder": look.folder,
             "sound": problem.is_none(),
             "problem": problem,
             "generations": inspection.generations.iter().map(generation_json).collect::<Vec<_>>(),
-        }))?,
-        false => {
-            output::print(&files_text(&inspection))?;
-            if problem.is_none() {
-                output::print("a switch can start with it\n")?;
-            }
+        }))?
+    } else {
+        output::print(&files_text(&inspection))?;
+        if problem.is_none() {
+            output::print("a switch can start with it\n")?;
         }
     }
     let Some(problem) = problem else {

@@ -277,9 +277,10 @@ fn check_outputs(arguments: &TestArguments) -> Result<()> {
 /// Prints first: a disk that is full meanwhile takes no result away, and neither does a reader that has gone.
 fn print_and_write(results: &Results, arguments: &TestArguments) -> Result<()> {
     let json = serde_json::to_value(results)?;
-    let printed = match arguments.json {
-        true => output::print_json(&json),
-        false => output::print(&report::text(results)),
+    let printed = if arguments.json {
+        output::print_json(&json)
+    } else {
+        output::print(&report::text(results))
     };
     if let Some(path) = &arguments.out {
         files::write(path, format!("{json:#}\n"))?;
@@ -329,9 +330,10 @@ fn compare(arguments: &CompareArguments) -> Result<Status> {
             "the results have nothing in common: no stream that was measured in a trial, no goal of a search, no frame size"
         );
     }
-    match arguments.json {
-        true => output::print_json(&json!({ "differences": differences }))?,
-        false => output::print(&report::compare::table(&differences))?,
+    if arguments.json {
+        output::print_json(&json!({ "differences": differences }))?
+    } else {
+        output::print(&report::compare::table(&differences))?
     }
     Ok(Status::Good)
 }
@@ -344,12 +346,13 @@ fn results(path: &Path) -> Result<Results> {
             path.display()
         )
     })?;
-    match results.format == FORMAT {
-        true => Ok(results),
-        false => bail!(
+    if results.format == FORMAT {
+        Ok(results)
+    } else {
+        bail!(
             "{} has the format {:?}; {FORMAT:?} is expected",
             path.display(),
             results.format
-        ),
+        )
     }
 }

@@ -105,9 +105,10 @@ fn is_soon_there(error: &CallError) -> bool {
 
 /// Says what happens: as a line of text, or of JSON.
 fn tell(event: &str, is_json: bool) {
-    match is_json {
+    if is_json {
         // A reader that is gone does not end the agent.
-        true => drop(output::print(&format!("{}\n", json!({ "event": event })))),
-        false => output::info(event),
+        drop(output::print(&format!("{}\n", json!({ "event": event }))))
+    } else {
+        output::info(event)
     }
 }

@@ -57,9 +57,10 @@ fn converse(session: &mut Session, editor: &mut Editor<Completion, FileHistory>)
             Err(error) => return Err(error),
         }
     }
-    match has_gathered(session) {
-        true => Ok(Status::Bad),
-        false => Ok(Status::Good),
+    if has_gathered(session) {
+        Ok(Status::Bad)
+    } else {
+        Ok(Status::Good)
     }
 }
 

@@ -36,22 +36,24 @@ impl Format {
 
     /// Writes records that are not the last ones: tables, or an object on a line for each.
     pub fn lines(self, records: &[Record]) -> Result<()> {
-        match self.is_json {
-            true => output::print(
+        if self.is_json {
+            output::print(
                 &records
                     .iter()
                     .map(|record| format!("{}\n", record.json()))
                     .collect::<String>(),
-            ),
-            false => output::print(&listing::text(records)),
+            )
+        } else {
+            output::print(&listing::text(records))
         }
     }
 
     /// Writes what is worth knowing of one thing: a sentence, or an object.
     pub fn fact(self, sentence: &str, object: &Value) -> Result<()> {
-        match self.is_json {
-            true => output::print_json(object),
-            false => output::print(&format!("{sentence}\n")),
+        if self.is_json {
+            output::print_json(object)
+        } else {
+            output::print(&format!("{sentence}\n"))
         }
     }
 

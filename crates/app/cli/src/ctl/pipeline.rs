@@ -54,9 +54,10 @@ pub(super) fn push(session: &mut Session, push: &Push) -> Result<()> {
         None if path.extension().is_some_and(|extension| extension == "p4") => compiled(path, &push.defines)?,
         None => (info_beside(path)?, read_blob(path)?),
     };
-    let action = match push.keeps_state {
-        true => Action::ReconcileAndCommit,
-        false => Action::VerifyAndCommit,
+    let action = if push.keeps_state {
+        Action::ReconcileAndCommit
+    } else {
+        Action::VerifyAndCommit
     };
     let config = ForwardingPipelineConfig {
         p4info: Some(p4info),

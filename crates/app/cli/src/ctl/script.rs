@@ -49,8 +49,9 @@ pub(super) fn has_gathered(session: &Session) -> bool {
 /// Does a line; one without words does nothing.
 pub(super) fn perform(session: &mut Session, line: &str) -> Result<Next> {
     let words = forebay_shell::split(line)?;
-    match words.is_empty() {
-        true => Ok(Next::Go),
-        false => session.perform(&words),
+    if words.is_empty() {
+        Ok(Next::Go)
+    } else {
+        session.perform(&words)
     }
 }

@@ -152,9 +152,10 @@ impl Session {
 
     /// Without a program there is no name: that is said instead.
     fn without_program(&self, mistake: Mistake) -> Mistake {
-        match self.has_program {
-            true => mistake,
-            false => mistake.help(NO_PROGRAM),
+        if self.has_program {
+            mistake
+        } else {
+            mistake.help(NO_PROGRAM)
         }
     }
 
@@ -216,9 +217,10 @@ impl Session {
         let mut found = self.client.read(reading.entities)?;
         found.truncate(reading.limit.unwrap_or(usize::MAX));
         let records = show::entities(&self.catalog, &found);
-        match records.is_empty() && self.has_program && !self.format.is_json() {
-            true => output::print("nothing there\n"),
-            false => self.show(&records),
+        if records.is_empty() && self.has_program && !self.format.is_json() {
+            output::print("nothing there\n")
+        } else {
+            self.show(&records)
         }
     }
 
@@ -298,24 +300,26 @@ fn sentence(report: &StateReport) -> String {
     }
     let since = seconds(report.fault_ns);
     let next = seconds(report.next_try_ns);
-    match report.refuses_changes {
-        true => format!(
+    if report.refuses_changes {
+        format!(
             "NOT SAVED for {since:.1} s: {problem}\nchanges are refused until it is ({refused_calls} calls so far); packets go \
              on; next try in {next:.1} s"
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "no new snapshot for {since:.1} s: {problem}\nwhat controllers write is saved, what packets write is not; next \
              try in {next:.1} s"
-        ),
+        )
     }
 }
 
 /// What is wrong with the state of a switch that keeps it.
 fn fault(report: &StateReport) -> Option<&'static str> {
     let is_faulty = report.keeps_state && !report.problem.is_empty();
-    is_faulty.then_some(match report.refuses_changes {
-        true => "the state of the switch is not saved",
-        false => "the switch makes no new snapshots",
+    is_faulty.then_some(if report.refuses_changes {
+        "the state of the switch is not saved"
+    } else {
+        "the switch makes no new snapshots"
     })
 }
 

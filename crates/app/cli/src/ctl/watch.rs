@@ -101,13 +101,15 @@ fn refresh(session: &Session, records: &[Record], lines: usize) -> Result<usize>
         output::print(&format!("{}\n", listing::json(records)))?;
         return Ok(0);
     }
-    let text = match records.is_empty() {
-        true => "nothing counted yet\n".to_string(),
-        false => listing::text(records),
+    let text = if records.is_empty() {
+        "nothing counted yet\n".to_string()
+    } else {
+        listing::text(records)
     };
-    let shown = match std::io::stdout().is_terminal() {
-        true => in_place(&text, lines),
-        false => format!("\n{text}"),
+    let shown = if std::io::stdout().is_terminal() {
+        in_place(&text, lines)
+    } else {
+        format!("\n{text}")
     };
     output::print(&shown)?;
     Ok(text.lines().count())

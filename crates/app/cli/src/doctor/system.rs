@@ -163,41 +163,44 @@ fn huge_pages(host: &Host) -> Check {
 }
 
 fn tap(host: &Host) -> Check {
-    match host.exists("dev/net/tun") {
-        true => Check::good("TAP", "/dev/net/tun"),
-        false => Check::advice(
+    if host.exists("dev/net/tun") {
+        Check::good("TAP", "/dev/net/tun")
+    } else {
+        Check::advice(
             "TAP",
             "there is no /dev/net/tun",
             "ports of the kind tap: are made by it",
             "modprobe tun; in a container: --device /dev/net/tun",
-        ),
+        )
     }
 }
 
 fn vhost(host: &Host) -> Check {
-    match host.exists("dev/vhost-net") {
-        true => Check::good("vhost", "/dev/vhost-net"),
-        false => Check::advice(
+    if host.exists("dev/vhost-net") {
+        Check::good("vhost", "/dev/vhost-net")
+    } else {
+        Check::advice(
             "vhost",
             "there is no /dev/vhost-net",
             "only for virtual machines with TAP devices: without it QEMU itself copies each packet, which limits guests to about \
              70,000 packets a second",
             "modprobe vhost_net, and vhost=on for QEMU's TAP",
-        ),
+        )
     }
 }
 
 fn isolated(host: &Host) -> Option<Check> {
     let isolated = host.text("sys/devices/system/cpu/isolated")?;
     let online = host.text("sys/devices/system/cpu/online").unwrap_or_default();
-    Some(match isolated.is_empty() {
-        true => Check::advice(
+    Some(if isolated.is_empty() {
+        Check::advice(
             "isolated processors",
             format!("none of {online}"),
             "workers share their processors with other work, and packets wait for a turn of the scheduler",
             &isolation(&online),
-        ),
-        false => Check::good("isolated processors", isolated),
+        )
+    } else {
+        Check::good("isolated processors", isolated)
     })
 }
 
@@ -232,13 +235,14 @@ fn governor(host: &Host) -> Option<Check> {
 
 fn clock(host: &Host) -> Option<Check> {
     let source = host.text("sys/devices/system/clocksource/clocksource0/current_clocksource")?;
-    Some(match FAST_CLOCKS.contains(&source.as_str()) {
-        true => Check::good("clock", source),
-        false => Check::advice(
+    Some(if FAST_CLOCKS.contains(&source.as_str()) {
+        Check::good("clock", source)
+    } else {
+        Check::advice(
             "clock",
             source,
             "each reading of the clock is a system call or a device's register, about a microsecond each poll",
             "clocksource=tsc on the kernel's command line, if the processor's counter is stable",
-        ),
+        )
     })
 }

@@ -222,9 +222,10 @@ impl Row {
         };
         let log = if name == "--log-file" { "" } else { log };
         let program = if name == "--no-p4" { "" } else { "l3.json" };
-        match self.is_behind {
-            true => format!("x -i 1@a l3.json -- {name} {value}"),
-            false => format!("x -i 1@a {program} {log} {name} {value}"),
+        if self.is_behind {
+            format!("x -i 1@a l3.json -- {name} {value}")
+        } else {
+            format!("x -i 1@a {program} {log} {name} {value}")
         }
     }
 }

@@ -112,9 +112,10 @@ impl<'a> Template<'a> {
         let in_file = |error: String| anyhow!("{}: {error}", self.path.display());
         let test = self.test(bytes, pps)?;
         let mut session = Session::open(&test).map_err(in_file)?;
-        let results = match search {
-            true => session.search_and_confirm(CONFIRMATIONS, progress),
-            false => session.run(progress),
+        let results = if search {
+            session.search_and_confirm(CONFIRMATIONS, progress)
+        } else {
+            session.run(progress)
         };
         results.and_then(whole).map_err(in_file)
     }
@@ -141,9 +142,10 @@ fn filled(text: &str, bytes: u32, pps: f64) -> String {
 
 /// Results of trials that have all run to their end: frames of one that was stopped say too little.
 fn whole(results: Results) -> Result<Results, String> {
-    match results.trials.iter().any(|trial| trial.was_stopped) {
-        true => Err("the test was stopped".to_string()),
-        false => Ok(results),
+    if results.trials.iter().any(|trial| trial.was_stopped) {
+        Err("the test was stopped".to_string())
+    } else {
+        Ok(results)
     }
 }
 

@@ -308,9 +308,10 @@ fn is_configured(options: &[OsString]) -> bool {
 /// A name is that of files.
 fn check_name(name: &str) -> Result<()> {
     let is_good = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    match !name.is_empty() && name.chars().all(is_good) {
-        true => Ok(()),
-        false => bail!("`{name}` is no name for a function: letters, digits, - and _ are allowed"),
+    if !name.is_empty() && name.chars().all(is_good) {
+        Ok(())
+    } else {
+        bail!("`{name}` is no name for a function: letters, digits, - and _ are allowed")
     }
 }
 

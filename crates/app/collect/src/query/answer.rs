@@ -91,9 +91,10 @@ impl Answer {
             let mut line = String::new();
             for (column, value) in row.iter().enumerate() {
                 let (width, gap) = (width(column), if column == 0 { "" } else { "  " });
-                let _ = match is_number(column) {
-                    true => write!(line, "{gap}{value:>width$}"),
-                    false => write!(line, "{gap}{value:width$}"),
+                let _ = if is_number(column) {
+                    write!(line, "{gap}{value:>width$}")
+                } else {
+                    write!(line, "{gap}{value:width$}")
                 };
             }
             table.push_str(line.trim_end());

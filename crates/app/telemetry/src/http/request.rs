@@ -98,9 +98,10 @@ async fn exchange(
 }
 
 fn post_of(endpoint: &Endpoint, body: Bytes) -> Result<hyper::Request<Full<Bytes>>, hyper::http::Error> {
-    let host = match endpoint.host.contains(':') {
-        true => format!("[{}]:{}", endpoint.host, endpoint.port),
-        false => format!("{}:{}", endpoint.host, endpoint.port),
+    let host = if endpoint.host.contains(':') {
+        format!("[{}]:{}", endpoint.host, endpoint.port)
+    } else {
+        format!("{}:{}", endpoint.host, endpoint.port)
     };
     let mut request = hyper::Request::post(&endpoint.path)
         .header(HOST, host)
@@ -124,8 +125,9 @@ async fn judge(answer: hyper::Response<hyper::body::Incoming>) -> Result<(), Fai
         _ => status.to_string(),
     };
     // Too early, too many requests, and what the server cannot help.
-    match status.is_server_error() || [408, 425, 429].contains(&status.as_u16()) {
-        true => Err(Failure::Later(problem)),
-        false => Err(Failure::Refused(problem)),
+    if status.is_server_error() || [408, 425, 429].contains(&status.as_u16()) {
+        Err(Failure::Later(problem))
+    } else {
+        Err(Failure::Refused(problem))
     }
 }

@@ -137,13 +137,15 @@ async fn ready(request: &Request<Incoming>, pages: &Pages) -> Response<Full<Byte
     let Ok(answer) = tokio::task::spawn_blocking(move || ready()).await else {
         return page(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "it is not known\n");
     };
-    let status = match answer.is_ready {
-        true => StatusCode::OK,
-        false => StatusCode::SERVICE_UNAVAILABLE,
+    let status = if answer.is_ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
     };
-    match wants_json(request) {
-        true => page(status, "application/json", answer.json),
-        false => page(status, "text/plain; charset=utf-8", answer.text),
+    if wants_json(request) {
+        page(status, "application/json", answer.json)
+    } else {
+        page(status, "text/plain; charset=utf-8", answer.text)
     }
 }
 

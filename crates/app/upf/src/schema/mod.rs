@@ -236,13 +236,14 @@ impl Schema {
             Kind::CounterEntry(entry) => {
                 let data = entry.data.unwrap_or_default();
                 let (packets, bytes) = (data.packet_count as u64, data.byte_count as u64);
-                let counted = match entry.counter_id == self.uplink_usage {
-                    true => Counted::Uplink { packets },
+                let counted = if entry.counter_id == self.uplink_usage {
+                    Counted::Uplink { packets }
+                } else {
                     // Frames have 14 bytes of Ethernet.
-                    false => Counted::Downlink {
+                    Counted::Downlink {
                         packets,
                         bytes: bytes.saturating_sub(14 * packets),
-                    },
+                    }
                 };
                 Some((entry.index?.index as u32, counted))
             }
@@ -251,9 +252,10 @@ impl Schema {
                     return None;
                 };
                 let bytes = number(bytes) as u64;
-                let counted = match entry.register_id == self.uplink_bytes {
-                    true => Counted::UplinkBytes(bytes),
-                    false => Counted::DownlinkPadding(bytes),
+                let counted = if entry.register_id == self.uplink_bytes {
+                    Counted::UplinkBytes(bytes)
+                } else {
+                    Counted::DownlinkPadding(bytes)
                 };
                 Some((entry.index?.index as u32, counted))
             }
