@@ -183,9 +183,10 @@ pub(crate) fn find(version: Version, bytes: &[u8], offset: usize, number: u64) -
     let Some(length) = length(version, rest, number) else {
         // The head stands in a sector that was never written, and nothing that was acknowledged is after it.
         let is_torn = is_empty(&bytes[offset..sector_end(bytes, offset)]);
-        return match is_torn && records_behind(version, bytes, offset, number) == 0 {
-            true => Found::Torn,
-            false => Found::Damaged(offset, "the length of a record does not match its checksum"),
+        return if is_torn && records_behind(version, bytes, offset, number) == 0 {
+            Found::Torn
+        } else {
+            Found::Damaged(offset, "the length of a record does not match its checksum")
         };
     };
     let around = version.head_bytes() + CHECKSUM;
@@ -197,9 +198,10 @@ pub(crate) fn find(version: Version, bytes: &[u8], offset: usize, number: u64) -
     if tail(content) == rest[end - CHECKSUM..end] {
         return Found::Record(content, offset + end);
     }
-    match rest.len() == end && has_empty_sector(bytes, offset) {
-        true => Found::Torn,
-        false => Found::Damaged(offset, "the content of a record does not match its checksum"),
+    if rest.len() == end && has_empty_sector(bytes, offset) {
+        Found::Torn
+    } else {
+        Found::Damaged(offset, "the content of a record does not match its checksum")
     }
 }
 

@@ -99,9 +99,10 @@ proptest! {
         cut in any::<usize>(),
         classic in any::<bool>(),
     ) {
-        let mut bytes = match classic {
-            true => write(&[(1, vec![1; 60]), (2, vec![2; 90])], TimestampUnit::Nanoseconds),
-            false => blocks(),
+        let mut bytes = if classic {
+            write(&[(1, vec![1; 60]), (2, vec![2; 90])], TimestampUnit::Nanoseconds)
+        } else {
+            blocks()
         };
         for (position, value) in changes {
             let position = position % bytes.len();

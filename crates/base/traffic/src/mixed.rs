@@ -37,9 +37,10 @@ fn of_packet(count: usize, mut rest: &[u8]) -> Result<Vec<&[u8]>, MessageFault> 
         payloads.push(payload);
         rest = behind;
     }
-    match payloads.len() == count {
-        true => Ok(payloads),
-        false => Err(MessageFault::Length),
+    if payloads.len() == count {
+        Ok(payloads)
+    } else {
+        Err(MessageFault::Length)
     }
 }
 

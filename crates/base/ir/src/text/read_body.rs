@@ -281,9 +281,10 @@ impl Reader {
     fn enter_atomic(&mut self, owner: Owner) -> Read<Op> {
         self.cursor.expect("(")?;
         let lock = self.cursor.number32()?;
-        let index = match self.cursor.accept(",") {
-            true => Some(self.expr(owner)?),
-            false => None,
+        let index = if self.cursor.accept(",") {
+            Some(self.expr(owner)?)
+        } else {
+            None
         };
         self.cursor.expect(")")?;
         Ok(Op::EnterAtomic { lock, index })
@@ -302,9 +303,10 @@ impl Reader {
         self.cursor.expect("(")?;
         let meter = MeterId(self.cursor.reference(&self.names.meters)?);
         let index = self.last_argument(owner)?;
-        let before = match self.cursor.accept_word("before") {
-            true => Some(self.only_argument(owner)?),
-            false => None,
+        let before = if self.cursor.accept_word("before") {
+            Some(self.only_argument(owner)?)
+        } else {
+            None
         };
         Ok(Op::ExecuteMeter {
             meter,

@@ -153,9 +153,10 @@ impl Reader {
     }
 
     fn reframe(&mut self) -> Read<GlueOp> {
-        let truncate = match self.cursor.accept_word("truncate") {
-            true => Some(self.expr(None)?),
-            false => None,
+        let truncate = if self.cursor.accept_word("truncate") {
+            Some(self.expr(None)?)
+        } else {
+            None
         };
         Ok(GlueOp::Reframe { truncate })
     }
@@ -194,9 +195,10 @@ impl Reader {
         self.cursor.expect("{")?;
         loop {
             let from = self.slot_reference()?;
-            let to = match self.cursor.accept("->") {
-                true => self.slot_reference()?,
-                false => from,
+            let to = if self.cursor.accept("->") {
+                self.slot_reference()?
+            } else {
+                from
             };
             pairs.push((from, to));
             if self.cursor.accept("}") {
@@ -259,9 +261,10 @@ impl Reader {
         let body = BodyId(self.cursor.reference(&self.names.bodies)?);
         self.cursor.expect("->")?;
         let next = self.label(labels)?;
-        let reject = match self.cursor.accept_word("reject") {
-            true => Some(self.label(labels)?),
-            false => None,
+        let reject = if self.cursor.accept_word("reject") {
+            Some(self.label(labels)?)
+        } else {
+            None
         };
         Ok(End::Run { body, next, reject })
     }
@@ -275,12 +278,11 @@ impl Reader {
         };
         self.cursor.expect_word("to")?;
         let each = self.entry_name()?;
-        let none = match self.word_here("none") {
-            true => {
-                self.cursor.expect("->")?;
-                Some(self.label(labels)?)
-            }
-            false => None,
+        let none = if self.word_here("none") {
+            self.cursor.expect("->")?;
+            Some(self.label(labels)?)
+        } else {
+            None
         };
         Ok(End::Replicate { target, each, none })
     }
@@ -318,9 +320,10 @@ impl Reader {
         }
         self.cursor.expect_word("drop")?;
         let otherwise = self.cursor.keyword()?;
-        let error = match self.cursor.accept_word("error") {
-            true => Some(self.slot_reference()?),
-            false => None,
+        let error = if self.cursor.accept_word("error") {
+            Some(self.slot_reference()?)
+        } else {
+            None
         };
         Ok(Finish::Drop(Reason { error, otherwise }))
     }

@@ -93,9 +93,12 @@ impl GraphPrinter<'_> {
 
     /// ` preserve { from -> to, … }`, or nothing.
     fn preserve(&self, pairs: &[(SlotId, SlotId)]) -> String {
-        let pair = |(from, to): &(SlotId, SlotId)| match from == to {
-            true => self.exprs.slot(*from),
-            false => format!("{} -> {}", self.exprs.slot(*from), self.exprs.slot(*to)),
+        let pair = |(from, to): &(SlotId, SlotId)| {
+            if from == to {
+                self.exprs.slot(*from)
+            } else {
+                format!("{} -> {}", self.exprs.slot(*from), self.exprs.slot(*to))
+            }
         };
         match pairs {
             [] => String::new(),

@@ -214,9 +214,10 @@ fn array(unit: Unit, size: Option<u64>) -> String {
 /// ` elements "first", "second"`, or nothing.
 fn element_names(counter: &Counter) -> String {
     let names: Vec<String> = counter.element_names.iter().map(|name| quoted(name)).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(" elements {}", names.join(", ")),
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" elements {}", names.join(", "))
     }
 }
 

@@ -116,9 +116,10 @@ impl Checker {
                 .did_you_mean(&member.name, names.iter().map(String::as_str))
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
             let asks_validity = ["valid", "isvalid"].contains(&member.name.to_lowercase().as_str());
-            let hint = match asks_validity && self.program.is_header(&base.ty) {
-                true => Some("whether a header is valid is told by `.isValid()`"),
-                false => in_another_v1model(&composite.name, &member.name),
+            let hint = if asks_validity && self.program.is_header(&base.ty) {
+                Some("whether a header is valid is told by `.isValid()`")
+            } else {
+                in_another_v1model(&composite.name, &member.name)
             };
             self.report(match hint {
                 Some(hint) => diagnostic.hint(hint),

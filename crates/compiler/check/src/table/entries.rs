@@ -117,9 +117,12 @@ impl Checker {
                 let message = format!("another entry has the priority {current} too: which one wins is not defined");
                 let warning = Diagnostic::warning(codes::DOUBTFUL_PRIORITY, entry.span, message);
                 self.report(warning.secondary(earlier, "the other entry"));
-            } else if let Some((earlier, place)) = before.filter(|(earlier, _)| match largest_wins {
-                true => *earlier < current,
-                false => *earlier > current,
+            } else if let Some((earlier, place)) = before.filter(|(earlier, _)| {
+                if largest_wins {
+                    *earlier < current
+                } else {
+                    *earlier > current
+                }
             }) {
                 let message =
                     format!("this entry goes before the one above it: its priority is {current}, that one's {earlier}");
