@@ -136,9 +136,10 @@ fn inspect<const N: usize, const P: usize>(packet: &mut Packet, batches: &Batche
     let is_message =
         iot::udp_length(data) == iot::udp_length_with(P) && iot::total_length(data) == iot::total_length_with(P);
     let Some((headers, payload)) = data.split_first_chunk::<HEADERS>() else {
-        return match is_message {
-            true => Finding::Verdict(Verdict::drop(DropReason::TooShort)),
-            false => other(data.first_chunk().expect("the parser has seen the headers")),
+        return if is_message {
+            Finding::Verdict(Verdict::drop(DropReason::TooShort))
+        } else {
+            other(data.first_chunk().expect("the parser has seen the headers"))
         };
     };
     if !is_message || iot::kind(headers) != Kind::Message as u8 {
@@ -166,9 +167,10 @@ fn inspect<const N: usize, const P: usize>(packet: &mut Packet, batches: &Batche
 
 #[inline(always)]
 fn other(frame: &Ipv4Frame) -> Finding {
-    match frame.checksum_is_right() {
-        true => Finding::Other,
-        false => Finding::Verdict(Verdict::drop(DropReason::Ingress)),
+    if frame.checksum_is_right() {
+        Finding::Other
+    } else {
+        Finding::Verdict(Verdict::drop(DropReason::Ingress))
     }
 }
 
@@ -269,9 +271,10 @@ impl<const N: usize, const P: usize> Batches<N, P> {
     #[inline(always)]
     fn slot_of(&self, flow: &Flow) -> u32 {
         let crc = self.crc.of(flow);
-        match self.slots.is_power_of_two() {
-            true => crc & (self.slots - 1),
-            false => crc % self.slots,
+        if self.slots.is_power_of_two() {
+            crc & (self.slots - 1)
+        } else {
+            crc % self.slots
         }
     }
 

@@ -71,9 +71,10 @@ for_this_processor! {
                     let verdict = forward(packet, &tables.routes);
                     let is_routed = verdict != Verdict::drop(DropReason::Ingress);
                     counts[usize::from(!is_n_packet)] += u64::from(is_routed);
-                    match is_n_packet {
-                        true => split::<N, P>(tables, packet, verdict, outputs),
-                        false => outputs.settle(packet, verdict),
+                    if is_n_packet {
+                        split::<N, P>(tables, packet, verdict, outputs)
+                    } else {
+                        outputs.settle(packet, verdict)
                     }
                 }
                 Err(reason) => outputs.drop(reason, 1),
@@ -103,17 +104,19 @@ fn inspect<const N: usize, const P: usize>(packet: &mut Packet) -> Result<bool, 
     }
     let payloads = payloads.get(..N * P).ok_or(DropReason::TooShort)?;
     checked(headers.first_chunk().expect("the first headers"))?;
-    match iot::is_intact(headers, iot::sum_of_payload(payloads)) {
-        true => Ok(true),
-        false => Err(DropReason::Ingress),
+    if iot::is_intact(headers, iot::sum_of_payload(payloads)) {
+        Ok(true)
+    } else {
+        Err(DropReason::Ingress)
     }
 }
 
 #[inline(always)]
 fn checked(frame: &Ipv4Frame) -> Result<(), DropReason> {
-    match frame.checksum_is_right() {
-        true => Ok(()),
-        false => Err(DropReason::Ingress),
+    if frame.checksum_is_right() {
+        Ok(())
+    } else {
+        Err(DropReason::Ingress)
     }
 }
 

@@ -61,9 +61,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     print(&outcomes);
     let is_bad = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_) | Outcome::Different(_));
-    Ok(match outcomes.values().any(is_bad) {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
+    Ok(if outcomes.values().any(is_bad) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     })
 }
 

@@ -44,9 +44,10 @@ impl Port for Script {
     }
 
     fn readiness(&self) -> Readiness {
-        match self.incoming.is_empty() {
-            true => Readiness::Never,
-            false => Readiness::Now,
+        if self.incoming.is_empty() {
+            Readiness::Never
+        } else {
+            Readiness::Now
         }
     }
 }

@@ -205,9 +205,10 @@ impl Files<'_> {
         // The record has this quantity in other cases: here it could not be found out.
         let about = |quantity: &str| quantity.split(',').next().unwrap_or_default().to_string();
         let wanted = about(&recorded.figure);
-        match figures.iter().any(|figure| about(&figure.quantity) == wanted) {
-            true => Ok(Value::stated("not found out".to_string(), None)),
-            false => Err(wrong(&format!("there is no figure {:?}", recorded.figure))),
+        if figures.iter().any(|figure| about(&figure.quantity) == wanted) {
+            Ok(Value::stated("not found out".to_string(), None))
+        } else {
+            Err(wrong(&format!("there is no figure {:?}", recorded.figure)))
         }
     }
 

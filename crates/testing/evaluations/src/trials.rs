@@ -65,9 +65,10 @@ pub(crate) fn check_effort(seconds: f64, trial_s: f64, trials_s: f64, pps_max: f
     if let Some((key, length)) = lengths.into_iter().find(|(_, length)| !LENGTHS_S.contains(length)) {
         return Err(format!("{key} is {length}; it is more than 0, and at most a day"));
     }
-    match PPS.contains(&pps_max) {
-        true => Ok(()),
-        false => Err(format!("pps_max is {pps_max}; it is 1 to 10^9")),
+    if PPS.contains(&pps_max) {
+        Ok(())
+    } else {
+        Err(format!("pps_max is {pps_max}; it is 1 to 10^9"))
     }
 }
 
@@ -368,9 +369,10 @@ mod tests {
     /// A switch on a processor of its own, or on the tester's, that becomes a fifth slower after so long.
     fn slower_after(ns: u64, is_testers: bool) -> (Highest, u64) {
         let time = ModelTime::default();
-        let processor = match is_testers {
-            true => Processor::Testers(time.clone()),
-            false => Processor::Own,
+        let processor = if is_testers {
+            Processor::Testers(time.clone())
+        } else {
+            Processor::Own
         };
         let packet_ns = move |now_ns: u64| if now_ns < ns { 1_000 } else { 1_250 };
         let found = highest(

@@ -140,9 +140,10 @@ mod tests {
             (0..100).for_each(|time_ns| capture.take(&frame, time_ns));
             let times: Vec<u64> = capture.frames().map(|(time_ns, _)| time_ns).collect();
             assert!(times.windows(2).all(|pair| pair[1] == pair[0] + 1), "{times:?}");
-            match overwrites {
-                true => assert!(times.len() >= 31 && times.last() == Some(&99), "{times:?}"),
-                false => assert_eq!((times.len(), times[0]), (63, 0)),
+            if overwrites {
+                assert!(times.len() >= 31 && times.last() == Some(&99), "{times:?}")
+            } else {
+                assert_eq!((times.len(), times[0]), (63, 0))
             }
         }
     }

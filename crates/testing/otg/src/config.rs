@@ -285,12 +285,11 @@ fn starts_devices(node: &Node<'_>, warnings: &mut Vec<String>) -> Result<bool, W
 /// What is appended or deleted, which is flows. Clients have the list as a member of this name.
 fn of_flows<'a>(json: &'a Value, list: &str) -> Result<Vec<Node<'a>>, Wrong> {
     let root = Node::root(json);
-    let all = match json.is_array() {
-        true => root,
-        false => {
-            root.object(&[list])?;
-            root.at(list)
-        }
+    let all = if json.is_array() {
+        root
+    } else {
+        root.object(&[list])?;
+        root.at(list)
     };
     let all = all.list()?;
     for node in &all {
@@ -359,9 +358,10 @@ fn speeds(node: &Node<'_>, ports: &[PortConfig], warnings: &mut Vec<String>) -> 
             }
         }
         let speed = layer.at("speed");
-        let speed = match speed.is_there() {
-            true => Some(speed_of(speed.text()?).ok_or_else(|| speed.wrong("a speed like speed_10_gbps is expected"))?),
-            false => None,
+        let speed = if speed.is_there() {
+            Some(speed_of(speed.text()?).ok_or_else(|| speed.wrong("a speed like speed_10_gbps is expected"))?)
+        } else {
+            None
         };
         let names = layer.at("port_names");
         for name in names.texts()? {
@@ -394,33 +394,32 @@ fn flow(node: &Node<'_>, place: usize, ends: Ends, config: &mut Config, speeds: 
     let packet = node.at("packet");
     let Ends { tx, rx, pairs, is_back } = ends;
     let interfaces = &config.interfaces;
-    let headers: Vec<Headers> = match pairs.is_empty() {
-        true => vec![Headers::read(&packet, &Defaults::default())?],
-        false => {
-            let headers = |(from, to): &(usize, usize)| {
-                let (from, to) = (&interfaces[*from], &interfaces[*to]);
-                match is_back {
-                    false => Headers::read(&packet, &defaults(from, to)),
-                    // What the flow says of its sender is said of the receiver. The tag is that of the sender.
-                    true => {
-                        let defaults = Defaults {
-                            vlan: from.vlan,
-                            ..defaults(to, from)
-                        };
-                        Headers::read(&packet, &defaults).map(Headers::reversed)
-                    }
-                }
-            };
-            pairs.iter().map(headers).collect::<Result<_, _>>()?
-        }
+    let headers: Vec<Headers> = if pairs.is_empty() {
+        vec![Headers::read(&packet, &Defaults::default())?]
+    } else {
+        let headers = |(from, to): &(usize, usize)| {
+            let (from, to) = (&interfaces[*from], &interfaces[*to]);
+            if is_back {
+                // What the flow says of its sender is said of the receiver. The tag is that of the sender.
+                let defaults = Defaults {
+                    vlan: from.vlan,
+                    ..defaults(to, from)
+                };
+                Headers::read(&packet, &defaults).map(Headers::reversed)
+            } else {
+                Headers::read(&packet, &defaults(from, to))
+            }
+        };
+        pairs.iter().map(headers).collect::<Result<_, _>>()?
     };
     let warnings = &mut config.warnings;
     let frames = frames(&headers, &node.at("size"), warnings)?;
     let has_router = |(from, _): &(usize, usize)| interfaces[*from].address.is_some();
     let destination = if is_back { "src" } else { "dst" };
-    let senders = match pairs.iter().all(has_router) && Headers::asks_for(&packet, destination)? {
-        true => pairs.iter().map(|(from, _)| *from).collect(),
-        false => Vec::new(),
+    let senders = if pairs.iter().all(has_router) && Headers::asks_for(&packet, destination)? {
+        pairs.iter().map(|(from, _)| *from).collect()
+    } else {
+        Vec::new()
     };
     let mut stream = Stream {
         name: name.clone(),
@@ -584,9 +583,10 @@ fn sizes(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
                 .step_by(step as usize)
                 .map(|bytes| bytes as usize)
                 .collect();
-            match sizes.is_empty() {
-                true => Err(chosen.wrong("start is more than end")),
-                false => Ok(sizes),
+            if sizes.is_empty() {
+                Err(chosen.wrong("start is more than end"))
+            } else {
+                Ok(sizes)
             }
         }
         "random" => {
@@ -679,9 +679,10 @@ fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
         } else {
             1e9 / unit
         };
-        match value * unit <= 1e12 {
-            true => Ok(Rate::Bits(value * unit)),
-            false => Err(chosen.wrong("at most 1000 Gbps are possible")),
+        if value * unit <= 1e12 {
+            Ok(Rate::Bits(value * unit))
+        } else {
+            Err(chosen.wrong("at most 1000 Gbps are possible"))
         }
     };
     match choice {
@@ -692,9 +693,10 @@ fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
         "gbps" => bits(1e9),
         "percentage" => {
             let percent = if chosen.is_there() { chosen.positive()? } else { 100.0 };
-            match percent <= 100.0 {
-                true => Ok(Rate::Bits(speed * percent / 100.0)),
-                false => Err(chosen.wrong("at most 100 is possible")),
+            if percent <= 100.0 {
+                Ok(Rate::Bits(speed * percent / 100.0))
+            } else {
+                Err(chosen.wrong("at most 100 is possible"))
             }
         }
         other => Err(node.not_supported(other, &SUPPORTED)),

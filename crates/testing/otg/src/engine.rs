@@ -343,9 +343,10 @@ impl<'a> Loop<'a> {
             Command::Capture(ports, is_on, answer) => {
                 for port in ports {
                     let config = self.config.captures.iter().find(|capture| capture.port == port);
-                    match is_on {
-                        true => self.captures[port].start(config.is_none_or(|config| config.overwrites)),
-                        false => self.captures[port].stop(),
+                    if is_on {
+                        self.captures[port].start(config.is_none_or(|config| config.overwrites))
+                    } else {
+                        self.captures[port].stop()
                     }
                 }
                 let _ = answer.send(());

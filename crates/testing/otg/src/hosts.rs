@@ -145,9 +145,10 @@ fn read_mac(node: &Node<'_>) -> Result<Mac, Wrong> {
 fn vlan(node: &Node<'_>) -> Result<Option<VlanTag>, Wrong> {
     let tags = node.list()?;
     let [tag] = tags.as_slice() else {
-        return match tags.is_empty() {
-            true => Ok(None),
-            false => Err(node.wrong("at most one tag is supported")),
+        return if tags.is_empty() {
+            Ok(None)
+        } else {
+            Err(node.wrong("at most one tag is supported"))
         };
     };
     tag.object(&["name", "tpid", "priority", "id"])?;
@@ -167,9 +168,10 @@ fn read_address(node: &Node<'_>, is_ipv6: bool) -> Result<Address, Wrong> {
     node.at("prefix").whole_or(24, 1..=if is_ipv6 { 128 } else { 32 })?;
     let address = |key| -> Result<IpAddr, Wrong> {
         let node = node.at(key);
-        Ok(match is_ipv6 {
-            true => IpAddr::V6(Ipv6Addr::from(ipv6(&node)?)),
-            false => IpAddr::V4(Ipv4Addr::from(ipv4(&node)? as u32)),
+        Ok(if is_ipv6 {
+            IpAddr::V6(Ipv6Addr::from(ipv6(&node)?))
+        } else {
+            IpAddr::V4(Ipv4Addr::from(ipv4(&node)? as u32))
         })
     };
     let gateway_mac = node.at("gateway_mac");
@@ -223,11 +225,12 @@ pub fn pairs(node: &Node<'_>, interfaces: &[Interface], is_ipv6: Option<bool>) -
         return Err(node.wrong("none of tx_names has an address of the version of one of rx_names"));
     };
     let port = interfaces[*first].port;
-    match pairs.iter().all(|(from, _)| interfaces[*from].port == port) {
-        true => Ok(pairs),
-        false => Err(node
+    if pairs.iter().all(|(from, _)| interfaces[*from].port == port) {
+        Ok(pairs)
+    } else {
+        Err(node
             .at("tx_names")
-            .wrong("devices of one port are expected; a flow for each port is right")),
+            .wrong("devices of one port are expected; a flow for each port is right"))
     }
 }
 
@@ -244,9 +247,10 @@ fn ends(node: &Node<'_>, interfaces: &[Interface]) -> Result<Vec<Vec<usize>>, Wr
         .map(|name| {
             let of_name = |index: &usize| interfaces[*index].names.contains(name);
             let found: Vec<usize> = (0..interfaces.len()).filter(of_name).collect();
-            match found.is_empty() {
-                true => Err(node.wrong(format!("there is no device, Ethernet interface or address {name:?}"))),
-                false => Ok(found),
+            if found.is_empty() {
+                Err(node.wrong(format!("there is no device, Ethernet interface or address {name:?}")))
+            } else {
+                Ok(found)
             }
         })
         .collect();

@@ -261,9 +261,10 @@ fn said_by_discovery(packet: &[u8], source_mac: Mac) -> Option<Said> {
         SOLICITATION => {
             let mac = option(options, SOURCE_LINK_LAYER);
             // A probe for a duplicate has no source address; its answer goes to all nodes (RFC 4861, 7.2.4).
-            let reply_to = match source.is_unspecified() {
-                true => (multicast_mac(ALL_NODES), ALL_NODES),
-                false => (mac.unwrap_or(source_mac), source),
+            let reply_to = if source.is_unspecified() {
+                (multicast_mac(ALL_NODES), ALL_NODES)
+            } else {
+                (mac.unwrap_or(source_mac), source)
             };
             Some(Said::Asks {
                 target,

@@ -14,9 +14,10 @@ pub struct Wrong {
 
 impl fmt::Display for Wrong {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.is_empty() {
-            true => formatter.write_str(&self.message),
-            false => write!(formatter, "{}: {}", self.path, self.message),
+        if self.path.is_empty() {
+            formatter.write_str(&self.message)
+        } else {
+            write!(formatter, "{}: {}", self.path, self.message)
         }
     }
 }
@@ -77,9 +78,10 @@ impl<'a> Node<'a> {
 
     /// A member; null when there is none.
     pub fn at(&self, key: &str) -> Node<'a> {
-        let path = match self.path.is_empty() {
-            true => key.to_string(),
-            false => format!("{}.{key}", self.path),
+        let path = if self.path.is_empty() {
+            key.to_string()
+        } else {
+            format!("{}.{key}", self.path)
         };
         Node {
             path,

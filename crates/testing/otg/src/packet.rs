@@ -604,21 +604,22 @@ impl NetworkFields {
         let (source, destination) = (self.source.at(frame), self.destination.at(frame));
         let (hops, traffic_class) = (self.hops.at(frame) as u8, self.traffic_class.at(frame) as u8);
         let identification = self.identification.at(frame) as u32;
-        match self.is_ipv6 {
-            true => Network::Ipv6 {
+        if self.is_ipv6 {
+            Network::Ipv6 {
                 source: source.into(),
                 destination: destination.into(),
                 hop_limit: hops,
                 traffic_class,
                 flow_label: identification,
-            },
-            false => Network::Ipv4 {
+            }
+        } else {
+            Network::Ipv4 {
                 source: (source as u32).into(),
                 destination: (destination as u32).into(),
                 time_to_live: hops,
                 identification: identification as u16,
                 traffic_class,
-            },
+            }
         }
     }
 }
@@ -643,9 +644,10 @@ fn macs(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<(Field, 
 /// The EtherType of frames without a network header. `auto` is what follows, so here the one for experiments.
 fn ether_type(ethernet: &Node<'_>) -> Result<Field, Wrong> {
     let node = ethernet.at("ether_type");
-    match node.at("choice").is_there() && node.choice("value")?.0 == "auto" {
-        true => Ok(Field::one(ETHER_TYPE)),
-        false => Field::read(&node, ETHER_TYPE, LARGEST_WORD, number),
+    if node.at("choice").is_there() && node.choice("value")?.0 == "auto" {
+        Ok(Field::one(ETHER_TYPE))
+    } else {
+        Field::read(&node, ETHER_TYPE, LARGEST_WORD, number)
     }
 }
 
@@ -654,11 +656,12 @@ fn check_number(node: &Node<'_>, sent: u128, what: &str) -> Result<(), Wrong> {
     if !node.is_there() || node.at("choice").is_there() && node.choice("value")?.0 == "auto" {
         return Ok(());
     }
-    match Field::read(node, sent, LARGEST_WORD, number)? == Field::one(sent) {
-        true => Ok(()),
-        false => Err(node.wrong(format!(
+    if Field::read(node, sent, LARGEST_WORD, number)? == Field::one(sent) {
+        Ok(())
+    } else {
+        Err(node.wrong(format!(
             "is not supported beside {what}, whose number {sent} is sent; leave it out"
-        ))),
+        )))
     }
 }
 
@@ -666,9 +669,10 @@ fn check_number(node: &Node<'_>, sent: u128, what: &str) -> Result<(), Wrong> {
 fn check_checksum(node: &Node<'_>) -> Result<(), Wrong> {
     node.object(&["choice", "generated", "custom"])?;
     let (choice, chosen) = node.choice("generated")?;
-    match choice == "generated" && (!chosen.is_there() || chosen.text()? == "good") {
-        true => Ok(()),
-        false => Err(node.wrong("right checksums are sent; others are not supported")),
+    if choice == "generated" && (!chosen.is_there() || chosen.text()? == "good") {
+        Ok(())
+    } else {
+        Err(node.wrong("right checksums are sent; others are not supported"))
     }
 }
 

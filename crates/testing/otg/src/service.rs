@@ -48,9 +48,10 @@ async fn answer(State(generator): State<Arc<Mutex<Generator>>>, method: Method, 
     };
     // A configuration opens interfaces, and may take a while.
     let answered = tokio::task::spawn_blocking(move || {
-        let body = match body.is_empty() {
-            true => Ok(Value::Null),
-            false => serde_json::from_slice(&body),
+        let body = if body.is_empty() {
+            Ok(Value::Null)
+        } else {
+            serde_json::from_slice(&body)
         };
         match body {
             Ok(body) => {

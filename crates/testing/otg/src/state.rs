@@ -245,9 +245,10 @@ impl Generator {
         }
         let names = chosen.at(key);
         let (flows, ports) = (self.config.flows.len(), self.config.ports.len());
-        let asked = match of_flows {
-            true => self.indices(&names, flows, "flow", |name| self.config.flows_of(name))?,
-            false => self.indices(&names, ports, "port", |name| self.config.ports_of(name))?,
+        let asked = if of_flows {
+            self.indices(&names, flows, "flow", |name| self.config.flows_of(name))?
+        } else {
+            self.indices(&names, ports, "port", |name| self.config.ports_of(name))?
         };
         if of_flows && !names.list()?.is_empty() {
             let mut all = asked.iter().map(|index| &self.config.flows[*index]);
@@ -257,9 +258,10 @@ impl Generator {
             }
         }
         let (names, snapshot) = (names.texts()?, self.engine.ask(Command::Metrics)?);
-        let mut metrics = match of_flows {
-            true => snapshot.flow_metrics(&self.config, &names),
-            false => snapshot.port_metrics(&self.config, &names),
+        let mut metrics = if of_flows {
+            snapshot.flow_metrics(&self.config, &names)
+        } else {
+            snapshot.port_metrics(&self.config, &names)
         };
         keep_fields(&mut metrics, &wanted.texts()?);
         Ok(Answer::Json(metrics))
@@ -300,9 +302,10 @@ impl Generator {
                 .as_ref()
                 .map_or("?".to_string(), |address| address.gateway.to_string());
             let name = interface.names.last().map_or("", String::as_str);
-            let why = match is_on {
-                true => "it has not answered",
-                false => "the protocols of devices are stopped",
+            let why = if is_on {
+                "it has not answered"
+            } else {
+                "the protocols of devices are stopped"
             };
             let message = format!(
                 "flow {:?}: the MAC address of {gateway}, the gateway of {name:?}, is not known: {why}",

@@ -530,13 +530,15 @@ fn devices_answer_and_send() {
         let frame = frames.last().expect("a frame").data();
         assert_eq!(frame[..12], [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
         assert_eq!(frame[12..16], [0x81, 0, 0x60, 7]);
-        match is_ipv6 {
-            false => assert_eq!(frame[30..38], [192, 0, 2, 1, 192, 0, 2, 2]),
-            true => assert_eq!((frame[41], frame[57]), (1, 2)),
+        if is_ipv6 {
+            assert_eq!((frame[41], frame[57]), (1, 2))
+        } else {
+            assert_eq!(frame[30..38], [192, 0, 2, 1, 192, 0, 2, 2])
         }
-        let (choice, key) = match is_ipv6 {
-            true => ("ipv6_neighbors", "ipv6_address"),
-            false => ("ipv4_neighbors", "ipv4_address"),
+        let (choice, key) = if is_ipv6 {
+            ("ipv6_neighbors", "ipv6_address")
+        } else {
+            ("ipv4_neighbors", "ipv4_address")
         };
         let body = json!({ "choice": choice, choice: { "ethernet_names": ["d1.eth"] } });
         let states = done(generator.request("POST", "/monitor/states", &body));

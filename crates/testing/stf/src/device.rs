@@ -185,9 +185,10 @@ impl<O> Device<O> for ChipDevice {
         self.packets += 1;
         self.network.settle(time + MAX_TIME, &mut self.departures);
         self.network.audit().expect("a chip keeps its books");
-        match self.network.is_idle() {
-            true => Settled::Idle,
-            false => Settled::Busy,
+        if self.network.is_idle() {
+            Settled::Idle
+        } else {
+            Settled::Busy
         }
     }
 

@@ -142,9 +142,10 @@ impl Frames {
             return flow;
         }
         // Each flow goes through all sizes, one after another; the first frames of flows have different ones.
-        let size = match self.order.is_empty() {
-            true => number % self.flows as u64 + number / self.flows as u64,
-            false => number,
+        let size = if self.order.is_empty() {
+            number % self.flows as u64 + number / self.flows as u64
+        } else {
+            number
         };
         flow * self.sizes + (size % self.sizes as u64) as usize
     }

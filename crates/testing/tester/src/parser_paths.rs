@@ -65,11 +65,12 @@ pub fn frames(
             frames.extend(tried.find(|frame| bench.extracts(frame) == way.headers));
         }
     }
-    match frames.is_empty() {
-        true => Err(format!(
+    if frames.is_empty() {
+        Err(format!(
             "no frame of {bytes} bytes with a tag at its end passes the parser of the program"
-        )),
-        false => Ok(frames),
+        ))
+    } else {
+        Ok(frames)
     }
 }
 
@@ -248,10 +249,13 @@ impl Way {
                 condition,
                 then_value,
                 else_value,
-            } => match value(condition)?.is_zero() {
-                true => value(else_value)?,
-                false => value(then_value)?,
-            },
+            } => {
+                if value(condition)?.is_zero() {
+                    value(else_value)?
+                } else {
+                    value(then_value)?
+                }
+            }
         })
     }
 

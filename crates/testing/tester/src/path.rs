@@ -83,15 +83,12 @@ impl Path {
         self.note_flow(frame, arrival);
         let latency = frame.now_ns.saturating_sub(frame.intended_ns);
         let device = frame.now_ns.saturating_sub(frame.sent_ns);
-        match frame.is_disturbed {
-            false => {
-                self.latency.record(latency);
-                self.device_latency.record(device);
-            }
-            true => {
-                self.disturbed.record(latency);
-                self.disturbed_device.record(device);
-            }
+        if frame.is_disturbed {
+            self.disturbed.record(latency);
+            self.disturbed_device.record(device);
+        } else {
+            self.latency.record(latency);
+            self.device_latency.record(device);
         }
         if let Some(came_ns) = self.last_came_ns.replace(frame.now_ns) {
             self.inter_arrival.record(frame.now_ns.saturating_sub(came_ns));

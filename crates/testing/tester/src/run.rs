@@ -63,9 +63,10 @@ impl<'a> Session<'a> {
     pub fn open(test: &'a Test) -> Result<Session<'a>, String> {
         let reference = test.reference(&test.streams)?;
         let device = test.device()?;
-        let clock = match device.is_simulated {
-            true => Clock::Simulated(0),
-            false => Clock::machine(),
+        let clock = if device.is_simulated {
+            Clock::Simulated(0)
+        } else {
+            Clock::machine()
         };
         Ok(Session {
             test,
@@ -205,9 +206,10 @@ impl<'a> Session<'a> {
     /// As [`Session::search`].
     pub fn rfc2544(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         let entry = &self.test.file.search;
-        let sizes = match entry.frame_bytes.is_empty() {
-            true => rfc2544::SIZES.to_vec(),
-            false => entry.frame_bytes.iter().map(|size| *size.get_ref()).collect(),
+        let sizes = if entry.frame_bytes.is_empty() {
+            rfc2544::SIZES.to_vec()
+        } else {
+            entry.frame_bytes.iter().map(|size| *size.get_ref()).collect()
         };
         let mut results = self.results()?;
         for size in sizes {
@@ -330,18 +332,22 @@ impl<'a> Session<'a> {
             ..self.test.plan()
         };
         let flat = Shape::flat();
-        let own_pps = self.sum_of(|stream| match stream.shape == flat {
-            true => stream.mean_pps(),
-            false => plan.intended_pps(stream),
+        let own_pps = self.sum_of(|stream| {
+            if stream.shape == flat {
+                stream.mean_pps()
+            } else {
+                plan.intended_pps(stream)
+            }
         })?;
-        match own_pps > 0.0 {
-            true => Ok(Plan {
+        if own_pps > 0.0 {
+            Ok(Plan {
                 scale: pps / own_pps,
                 ..plan
-            }),
-            false => Err(format!(
+            })
+        } else {
+            Err(format!(
                 "no frame is due in a trial of {seconds} s: the shapes of all streams are silent then"
-            )),
+            ))
         }
     }
 

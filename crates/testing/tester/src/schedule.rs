@@ -43,9 +43,10 @@ impl Segment {
         let root = (self.from * self.from + 2.0 * slope * area).max(0.0).sqrt();
         // The form without cancellation: the numerator of the other becomes a difference of near numbers for small
         // slopes.
-        match self.from + root > 0.0 {
-            true => (2.0 * area / (self.from + root)).min(self.seconds),
-            false => 0.0,
+        if self.from + root > 0.0 {
+            (2.0 * area / (self.from + root)).min(self.seconds)
+        } else {
+            0.0
         }
     }
 }

@@ -318,9 +318,10 @@ impl Test {
 fn target(file: &TestFile, overrides: &Overrides, loaded: Option<&Loaded>, reader: &mut Reader<'_>) -> Option<Target> {
     let entry = &file.device;
     let of_file = entry.interfaces.iter().map(|interface| interface.get_ref().as_str());
-    let interfaces: Vec<&str> = match overrides.interfaces.is_empty() {
-        true => of_file.collect(),
-        false => overrides.interfaces.iter().map(String::as_str).collect(),
+    let interfaces: Vec<&str> = if overrides.interfaces.is_empty() {
+        of_file.collect()
+    } else {
+        overrides.interfaces.iter().map(String::as_str).collect()
     };
     devices(file, overrides, reader);
     if overrides.wire || entry.wire && overrides.interfaces.is_empty() && overrides.chip.is_none() {

@@ -122,9 +122,10 @@ fn search(frame: &[u8], plausible: &dyn Fn(&Tag) -> bool) -> Option<(usize, Tag)
 #[inline]
 fn packed(lateness_ns: u64) -> u32 {
     let exponent = (64 - LATENESS_BITS).saturating_sub(lateness_ns.leading_zeros());
-    match exponent < 32 {
-        true => exponent << LATENESS_BITS | (lateness_ns >> exponent) as u32,
-        false => u32::MAX,
+    if exponent < 32 {
+        exponent << LATENESS_BITS | (lateness_ns >> exponent) as u32
+    } else {
+        u32::MAX
     }
 }
 

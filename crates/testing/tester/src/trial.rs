@@ -550,9 +550,10 @@ impl<'a> Run<'a> {
     /// Receives until everything has come, or the time for it is over, which is short when the caller stops the trial:
     /// what is under way then is not lost.
     fn drain(&mut self, device: &mut Device, clock: &mut Clock, progress: &mut dyn Progress) -> Result<(), PortError> {
-        let drain_ns = match self.was_stopped {
-            true => self.plan.drain_ns.min(STOPPED_DRAIN_NS),
-            false => self.plan.drain_ns,
+        let drain_ns = if self.was_stopped {
+            self.plan.drain_ns.min(STOPPED_DRAIN_NS)
+        } else {
+            self.plan.drain_ns
         };
         let mut end_ns = clock.now_ns() + drain_ns;
         for port in &mut device.ports {

@@ -154,9 +154,10 @@ impl PacketCapture {
         let counts = &mut self.counts[interface as usize];
         *counts = (counts.0 + 1, counts.1 + u64::from(is_dropped));
         // Of a test with other commands between its packets, the line tells which packet it is.
-        let line = match u64::from(present.line) == id {
-            true => String::new(),
-            false => format!(", line {}", present.line),
+        let line = if u64::from(present.line) == id {
+            String::new()
+        } else {
+            format!(", line {}", present.line)
         };
         let comment = format!("packet {id}{line}; {}", present.fate.words(self.pipeline.program()));
         self.writer.packet(&NgPacket {

@@ -115,9 +115,10 @@ impl Assignment {
 }
 
 fn change(old: &Bits, new: &Bits) -> String {
-    let before = match old == new {
-        true => "as before".to_string(),
-        false => format!("was {}", number(old)),
+    let before = if old == new {
+        "as before".to_string()
+    } else {
+        format!("was {}", number(old))
     };
     format!("{}, {before}", number_with_decimal(new))
 }

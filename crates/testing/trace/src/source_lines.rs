@@ -147,17 +147,18 @@ fn split_cases(mut text: &str) -> Vec<(String, String)> {
     while let Some(colon) = at_depth_0(text, ':') {
         let label = shortened(&text[..colon]);
         let behind = text[colon + 1..].trim_start();
-        let (target, rest) = match behind.starts_with('{') {
-            true => match closing(behind, 0) {
+        let (target, rest) = if behind.starts_with('{') {
+            match closing(behind, 0) {
                 Some(end) => ("", &behind[end + 1..]),
                 None => break,
-            },
+            }
+        } else {
             // A case of a `switch` without statements falls through: the next label follows at once.
-            false => match (at_depth_0(behind, ';'), at_depth_0(behind, ':')) {
+            match (at_depth_0(behind, ';'), at_depth_0(behind, ':')) {
                 (Some(end), next) if next.is_none_or(|next| end < next) => (&behind[..end], &behind[end + 1..]),
                 (_, Some(_)) => ("", behind),
                 _ => break,
-            },
+            }
         };
         cases.push((label, target.trim().to_string()));
         text = rest;

@@ -173,9 +173,10 @@ impl Writer<'_> {
             return self.pick(&fitting).path;
         }
         let Value { path, width: other } = self.pick(&self.readable.clone());
-        match other == width {
-            true => path,
-            false => format!("(bit<{width}>){path}"),
+        if other == width {
+            path
+        } else {
+            format!("(bit<{width}>){path}")
         }
     }
 
@@ -205,9 +206,10 @@ impl Writer<'_> {
             return self.leaf(width);
         }
         let other = 2 + self.below(62) as u32;
-        match self.chance(50) {
-            true => format!("(bit<{width}>)({})", self.signed(width, depth)),
-            false => format!("(bit<{width}>)(int<{width}>)({})", self.signed(other, depth)),
+        if self.chance(50) {
+            format!("(bit<{width}>)({})", self.signed(width, depth))
+        } else {
+            format!("(bit<{width}>)(int<{width}>)({})", self.signed(other, depth))
         }
     }
 }

@@ -77,9 +77,10 @@ impl Writer<'_> {
             None => self.line(&format!("{call};")),
             Some(result) => {
                 let Value { path, width } = self.pick(&self.assignable.clone());
-                match result == width {
-                    true => self.line(&format!("{path} = {call};")),
-                    false => self.line(&format!("{path} = (bit<{width}>) {call};")),
+                if result == width {
+                    self.line(&format!("{path} = {call};"))
+                } else {
+                    self.line(&format!("{path} = (bit<{width}>) {call};"))
                 }
             }
         }

@@ -50,9 +50,10 @@ impl Writer<'_> {
                 }
             }
             if has_set && self.chance(30) {
-                let next = match index + 1 < headers.len() {
-                    true => format!("s{}", index + 1),
-                    false => last[0].to_string(),
+                let next = if index + 1 < headers.len() {
+                    format!("s{}", index + 1)
+                } else {
+                    last[0].to_string()
                 };
                 let other = self.pick(&["accept", next.as_str(), "reject"]).to_string();
                 self.line(&format!(
@@ -67,9 +68,10 @@ impl Writer<'_> {
                     "verify({condition} || meta.m0 < 200, error.ParserInvalidArgument);"
                 ));
             }
-            let next = match index + 1 < headers.len() {
-                true => format!("s{}", index + 1),
-                false => last[0].to_string(),
+            let next = if index + 1 < headers.len() {
+                format!("s{}", index + 1)
+            } else {
+                last[0].to_string()
             };
             self.transition(path, *kind, &next);
             self.close("");

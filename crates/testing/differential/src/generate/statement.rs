@@ -112,13 +112,15 @@ impl Writer<'_> {
     fn repetition(&mut self, depth: usize) {
         let name = format!("i{}", self.variables);
         self.variables += 1;
-        let bound = match self.chance(50) {
-            true => self.below(4).to_string(),
-            false => format!("({} & 3)", self.bits(8, 1)),
+        let bound = if self.chance(50) {
+            self.below(4).to_string()
+        } else {
+            format!("({} & 3)", self.bits(8, 1))
         };
-        let head = match self.chance(30) {
-            true => format!("for (bit<8> {name} in 1 .. 3)"),
-            false => format!("for (bit<8> {name} = 0; {name} < {bound}; {name} = {name} + 1)"),
+        let head = if self.chance(30) {
+            format!("for (bit<8> {name} in 1 .. 3)")
+        } else {
+            format!("for (bit<8> {name} = 0; {name} < {bound}; {name} = {name} + 1)")
         };
         let tables = std::mem::take(&mut self.tables);
         let subs = std::mem::take(&mut self.subs);
@@ -224,9 +226,10 @@ impl Writer<'_> {
             }
             _ => {
                 let ((to, kind), (from, other)) = (self.pick(&self.headers.clone()), self.pick(&self.headers.clone()));
-                match kind == other {
-                    true => self.line(&format!("{to} = {from};")),
-                    false => self.assignment(),
+                if kind == other {
+                    self.line(&format!("{to} = {from};"))
+                } else {
+                    self.assignment()
                 }
             }
         }
@@ -300,11 +303,12 @@ impl Writer<'_> {
             },
         };
         // Twice at most: copies of copies would never end.
-        match Dialect::goes_again(statement) {
-            true => self.line(&format!(
+        if Dialect::goes_again(statement) {
+            self.line(&format!(
                 "if (meta.rounds < 2 && {condition}) {{ meta.rounds = meta.rounds + 1; {statement} }}"
-            )),
-            false => self.line(&format!("if ({condition}) {{ {statement} }}")),
+            ))
+        } else {
+            self.line(&format!("if ({condition}) {{ {statement} }}"))
         }
     }
 }

@@ -134,9 +134,10 @@ impl Writer<'_> {
         }
         for index in 0..keys {
             let (width, kind) = (self.width(), self.pick(&kinds));
-            let key = match of_metadata {
-                true => self.metadata(),
-                false => self.bits(width, 1),
+            let key = if of_metadata {
+                self.metadata()
+            } else {
+                self.bits(width, 1)
             };
             self.line(&format!("{key}: {kind} @name(\"k{index}\");"));
         }

@@ -51,12 +51,13 @@ pub fn check(path: &str, test: &Test, setup: &Setup, seed: u64) -> Result<bool, 
         return wrong(&rewritten, failed.join("\n"));
     }
     let (before, after) = (forebay_p4info::write(&info), forebay_p4info::write(&info_rewritten));
-    match before == after {
-        true => Ok(true),
-        false => wrong(
+    if before == after {
+        Ok(true)
+    } else {
+        wrong(
             &rewritten,
             format!("the P4Info differs: {}", first_difference(&before, &after)),
-        ),
+        )
     }
 }
 

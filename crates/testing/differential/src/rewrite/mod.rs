@@ -233,9 +233,10 @@ struct Overlay<'a> {
 
 impl SourceProvider for Overlay<'_> {
     fn read(&self, path: &str) -> Option<String> {
-        match path == self.path {
-            true => Some(self.text.to_string()),
-            false => self.files.read(path),
+        if path == self.path {
+            Some(self.text.to_string())
+        } else {
+            self.files.read(path)
         }
     }
 }

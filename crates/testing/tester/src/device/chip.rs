@@ -44,9 +44,10 @@ struct Line {
 impl Line {
     /// Frames that it takes now. A wire without a rate takes any number.
     fn room(&self) -> usize {
-        match self.is_unlimited {
-            true => usize::MAX,
-            false => ON_WIRE_MAX.saturating_sub(self.frames.len()),
+        if self.is_unlimited {
+            usize::MAX
+        } else {
+            ON_WIRE_MAX.saturating_sub(self.frames.len())
         }
     }
 }

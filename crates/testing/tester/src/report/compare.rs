@@ -214,9 +214,10 @@ fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new
         quantity,
         before: mean(&values(&old)),
         after: mean(&values(&new)),
-        interval: match between_trials {
-            true => between(&values(&old), &values(&new)),
-            false => pooled(&old).zip(pooled(&new)).and_then(|(old, new)| within(old, new)),
+        interval: if between_trials {
+            between(&values(&old), &values(&new))
+        } else {
+            pooled(&old).zip(pooled(&new)).and_then(|(old, new)| within(old, new))
         },
         between_trials,
     }

@@ -330,15 +330,15 @@ fn latencies(path: &PathResults, out: &mut String) {
     );
     const INTENDED: &str = "latency from intended time";
     let is_known = path.latency.count > 0;
-    match is_known {
-        true => row(INTENDED, &path.latency, out),
-        false => {
-            let _ = writeln!(out, "    {INTENDED:28}  none: the machine disturbed every frame");
-        }
+    if is_known {
+        row(INTENDED, &path.latency, out)
+    } else {
+        let _ = writeln!(out, "    {INTENDED:28}  none: the machine disturbed every frame");
     }
-    let from_sending = match is_known {
-        true => "latency from sending time",
-        false => "from sending time, disturbed",
+    let from_sending = if is_known {
+        "latency from sending time"
+    } else {
+        "from sending time, disturbed"
     };
     let rows: [(&str, &Distribution); 3] = [
         (from_sending, &path.device_latency),

@@ -58,9 +58,10 @@ impl Trials {
         let mut bounds = Bounds::default();
         for (level, outcomes) in &self.0 {
             let is_refuted = target.ceiling.is_some_and(|ceiling| *level >= ceiling);
-            let verdict = match is_refuted {
-                true => Some(false),
-                false => is_good(outcomes, target),
+            let verdict = if is_refuted {
+                Some(false)
+            } else {
+                is_good(outcomes, target)
             };
             match verdict {
                 Some(true) => bounds.lower = Some(*level),

@@ -260,18 +260,15 @@ impl<'a> Search<'a> {
         }
         let first = keep_clear(forwarded, width, below(top), top).unwrap_or(0);
         let loss = self.measure(first, seconds)?;
-        let second = match loss > ratio {
-            true => {
-                let forwarded = self.grid.level(self.grid.load(first) * (1.0 - loss) / (1.0 - ratio));
-                keep_clear(forwarded, width, below(first), top)
-            }
-            false => {
-                let between = Bounds {
-                    lower: Some(first),
-                    upper: Some(top),
-                };
-                keep_clear(first + width, width, between, top)
-            }
+        let second = if loss > ratio {
+            let forwarded = self.grid.level(self.grid.load(first) * (1.0 - loss) / (1.0 - ratio));
+            keep_clear(forwarded, width, below(first), top)
+        } else {
+            let between = Bounds {
+                lower: Some(first),
+                upper: Some(top),
+            };
+            keep_clear(first + width, width, between, top)
         };
         let Some(second) = second else {
             return Ok((first, first));

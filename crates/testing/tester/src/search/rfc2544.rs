@@ -242,9 +242,10 @@ fn at_load(
 /// A trial. One that the caller stops says nothing: frames under way then are no loss, and the others were not sent.
 fn whole(session: &mut Session<'_>, plan: Plan, progress: &mut dyn Progress) -> Result<TrialResults, String> {
     let trial = session.trial(plan, progress)?;
-    match trial.was_stopped {
-        true => Err("the test was stopped".to_string()),
-        false => Ok(trial),
+    if trial.was_stopped {
+        Err("the test was stopped".to_string())
+    } else {
+        Ok(trial)
     }
 }
 
@@ -336,10 +337,7 @@ fn longest_burst(longest: u64, mut is_good: impl FnMut(u64) -> Result<bool, Stri
     let (mut good, mut bad) = (0, longest);
     while bad - good > 1 {
         let middle = good + (bad - good) / 2;
-        match is_good(middle)? {
-            true => good = middle,
-            false => bad = middle,
-        }
+        if is_good(middle)? { good = middle } else { bad = middle }
     }
     Ok(good)
 }

@@ -221,9 +221,10 @@ fn middle(lower: i64, upper: i64, width: i64) -> i64 {
     }
     // Either `part` below, or the rest beside twice as much above: what is nearer to the middle.
     let rest = apart - 2 * part;
-    match part * (apart - part) > 2 * part * rest {
-        true => lower + part,
-        false => lower + rest,
+    if part * (apart - part) > 2 * part * rest {
+        lower + part
+    } else {
+        lower + rest
     }
 }
 
