@@ -47,9 +47,10 @@ pub(super) fn siege(record: &Value) -> String {
 
 /// A number, or a dash where the record has none.
 fn known(number: &Value) -> String {
-    match number.is_null() {
-        true => "–".to_string(),
-        false => grouped(number),
+    if number.is_null() {
+        "–".to_string()
+    } else {
+        grouped(number)
     }
 }
 
