@@ -159,10 +159,12 @@ impl State {
 }
 
 fn write(writer: &mut NgWriter<BufWriter<File>>, present: &Present, pipeline: &Pipeline) -> io::Result<()> {
-    let verdict = match present.left.is_empty() {
-        false => Some(Verdict::Forwarded),
-        true if present.fate.waits() => None,
-        true => Some(Verdict::Dropped),
+    let verdict = if !present.left.is_empty() {
+        Some(Verdict::Forwarded)
+    } else if present.fate.waits() {
+        None
+    } else {
+        Some(Verdict::Dropped)
     };
     writer.packet(&NgPacket {
         interface: present.interface,

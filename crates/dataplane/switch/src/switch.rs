@@ -232,11 +232,11 @@ impl Switch {
 
     /// Why received packets do not take the fast path.
     fn reason_not_to_pass<T: Tracer>(&self) -> SlowReason {
-        match self.worker.has_fast_path() {
-            true if T::ON => SlowReason::Traced,
-            true => SlowReason::Queued,
-            false if self.worker.pipeline().is_compiling() => SlowReason::Compiling,
-            false => SlowReason::NoFastPath,
+        match (self.worker.has_fast_path(), T::ON) {
+            (true, true) => SlowReason::Traced,
+            (true, false) => SlowReason::Queued,
+            (false, _) if self.worker.pipeline().is_compiling() => SlowReason::Compiling,
+            (false, _) => SlowReason::NoFastPath,
         }
     }
 

@@ -46,12 +46,14 @@ pub(crate) fn with_instructions(code: impl Generic) {
     }
     let has_avx2 =
         is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
-    match has_avx2 {
+    if !has_avx2 {
+        code.execute::<Portable>()
+    } else if is_x86_feature_detected!("avx512f") {
         // SAFETY: the processor has the instructions that the function is compiled for.
-        true if is_x86_feature_detected!("avx512f") => unsafe { with_avx512(code) },
+        unsafe { with_avx512(code) }
+    } else {
         // SAFETY: as above.
-        true => unsafe { with_avx2(code) },
-        false => code.execute::<Portable>(),
+        unsafe { with_avx2(code) }
     }
 }
 

@@ -56,10 +56,10 @@ impl Row {
 
     /// Whether a published bound is kept; none when the value is no bound.
     pub fn kept(&self) -> Option<bool> {
-        match self.nothing_found {
-            true if self.bound.keeps(0.0, 0.0).is_some() => Some(false),
-            true => None,
-            false => self.bound.keeps(self.published?, self.model?),
+        if self.nothing_found {
+            self.bound.keeps(0.0, 0.0).map(|_| false)
+        } else {
+            self.bound.keeps(self.published?, self.model?)
         }
     }
 

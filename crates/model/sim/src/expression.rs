@@ -28,10 +28,12 @@ pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Result<String, String
     let mut reader = Reader { rest: text, value };
     let number = reader.choice()?;
     reader.space();
-    match reader.rest.is_empty() {
-        true if number.is_finite() => Ok(written(number)),
-        true => Err(format!("${{{text}}} is no finite number")),
-        false => Err(format!("${{{text}}}: {:?} was not expected", reader.rest)),
+    if !reader.rest.is_empty() {
+        Err(format!("${{{text}}}: {:?} was not expected", reader.rest))
+    } else if number.is_finite() {
+        Ok(written(number))
+    } else {
+        Err(format!("${{{text}}} is no finite number"))
     }
 }
 

@@ -490,12 +490,12 @@ fn ends(node: &Node<'_>, packet: &Node<'_>, config: &Config) -> Result<Vec<Ends>
             let back: Vec<(usize, usize)> = pairs.iter().map(|(from, to)| (*to, *from)).collect();
             let there = Ends::of(pairs, interfaces, false);
             let both = device.at("bidirectional");
-            match both.flag(false)? {
-                false => Ok(vec![there]),
-                true if there.rx.len() > 1 => {
-                    Err(both.wrong("receivers of one port are expected, since they send, too"))
-                }
-                true => Ok(vec![there, Ends::of(back, interfaces, true)]),
+            if !both.flag(false)? {
+                Ok(vec![there])
+            } else if there.rx.len() > 1 {
+                Err(both.wrong("receivers of one port are expected, since they send, too"))
+            } else {
+                Ok(vec![there, Ends::of(back, interfaces, true)])
             }
         }
         (other, _) => Err(node.not_supported(other, &["port", "device"])),

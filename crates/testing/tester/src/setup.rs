@@ -396,10 +396,12 @@ fn devices(file: &TestFile, overrides: &Overrides, reader: &mut Reader<'_>) {
     if !entry.wire || is_overridden {
         return;
     }
-    let other = match entry.interfaces.is_empty() {
-        false => "interfaces",
-        true if entry.program.is_some() && !needs_program(file) => "a program",
-        true => return,
+    let other = if !entry.interfaces.is_empty() {
+        "interfaces"
+    } else if entry.program.is_some() && !needs_program(file) {
+        "a program"
+    } else {
+        return;
     };
     let message = format!("[device] has a wire and {other}; leave one out, or write --wire on the command line");
     reader.wrong_key(near, "wire", message);

@@ -677,10 +677,10 @@ fn count_outputs(
             change(expected, u64::from(*port == Some(output.port)));
         }
     }
-    match outputs.iter().any(Output::is_measured) {
-        true => {}
-        false if outputs.is_empty() => change(&mut result.checked.expected_drops, 1),
-        false => change(&mut result.checked.unmeasured, 1),
+    if outputs.is_empty() {
+        change(&mut result.checked.expected_drops, 1);
+    } else if !outputs.iter().any(Output::is_measured) {
+        change(&mut result.checked.unmeasured, 1);
     }
 }
 

@@ -254,10 +254,12 @@ fn test(
     let results = results.map_err(in_file)?;
     print_and_write(&results, arguments)?;
     let was_stopped = results.trials.iter().any(|trial| trial.was_stopped);
-    Ok(match is_good(&results) {
-        true if was_stopped => Status::Unable,
-        true => Status::Good,
-        false => Status::Bad,
+    Ok(if !is_good(&results) {
+        Status::Bad
+    } else if was_stopped {
+        Status::Unable
+    } else {
+        Status::Good
     })
 }
 

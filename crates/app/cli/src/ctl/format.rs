@@ -24,13 +24,13 @@ impl Format {
 
     /// Writes records: tables, or an array.
     pub fn records(self, records: &[Record]) -> Result<()> {
-        match self.is_json {
-            true => output::print_json(&listing::json(records)),
-            false if records.is_empty() => {
-                output::info("there is none");
-                Ok(())
-            }
-            false => output::print(&listing::text(records)),
+        if self.is_json {
+            output::print_json(&listing::json(records))
+        } else if records.is_empty() {
+            output::info("there is none");
+            Ok(())
+        } else {
+            output::print(&listing::text(records))
         }
     }
 

@@ -46,13 +46,15 @@ pub fn range((low, high): &(Bits, Bits)) -> Range {
 pub fn ranges(ends: &(Bits, Bits), signed: bool) -> Vec<Range> {
     let (low, high) = ends;
     let width = low.width();
-    let ranges = match signed && low.is_negative() != high.is_negative() {
-        false => vec![range(ends)],
-        true if high.is_negative() => Vec::new(),
-        true => vec![
+    let ranges = if !signed || low.is_negative() == high.is_negative() {
+        vec![range(ends)]
+    } else if high.is_negative() {
+        Vec::new()
+    } else {
+        vec![
             range(&(low.clone(), Bits::ones(width))),
             range(&(Bits::zero(width), high.clone())),
-        ],
+        ]
     };
     ranges.into_iter().filter(|range| range.low <= range.high).collect()
 }

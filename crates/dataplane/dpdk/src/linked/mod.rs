@@ -58,10 +58,12 @@ fn arguments() -> Vec<String> {
     if !own.iter().any(|word| ["-l", "-c", "--lcores"].contains(word)) {
         arguments.extend(["--lcores", &lcore]);
     }
-    match has_huge_pages() && !own.contains(&"--no-huge") {
-        true => arguments.push(WITH_HUGE_PAGES),
-        false if own.contains(&"-m") => arguments.extend(&WITHOUT_HUGE_PAGES[..3]),
-        false => arguments.extend(WITHOUT_HUGE_PAGES),
+    if has_huge_pages() && !own.contains(&"--no-huge") {
+        arguments.push(WITH_HUGE_PAGES);
+    } else if own.contains(&"-m") {
+        arguments.extend(&WITHOUT_HUGE_PAGES[..3]);
+    } else {
+        arguments.extend(WITHOUT_HUGE_PAGES);
     }
     arguments.extend(own);
     arguments.into_iter().map(str::to_owned).collect()

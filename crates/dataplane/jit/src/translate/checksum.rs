@@ -93,10 +93,10 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut repeated: Vec<&'a [DataItem]> = Vec::new();
         for body in [route.verify_checksum, route.compute_checksum] {
             for data in checksum_data(&leaf.program, body) {
-                match seen.contains(&data) {
-                    true if !repeated.contains(&data) => repeated.push(data),
-                    true => {}
-                    false => seen.push(data),
+                if !seen.contains(&data) {
+                    seen.push(data);
+                } else if !repeated.contains(&data) {
+                    repeated.push(data);
                 }
             }
         }

@@ -270,10 +270,12 @@ pub(super) fn append_table(
             return Err(Fault("a table of descriptors is in a table of descriptors"));
         }
         append_buffer(memory, &entry, direction, chains)?;
-        index = match is_packed {
-            true => index + 1,
-            false if entry.flags & NEXT == 0 => return Ok(()),
-            false => usize::from(entry.tail),
+        index = if is_packed {
+            index + 1
+        } else if entry.flags & NEXT != 0 {
+            usize::from(entry.tail)
+        } else {
+            return Ok(());
         };
         if !is_packed && index >= count {
             return Err(Fault("a descriptor names one that there is not"));

@@ -185,10 +185,12 @@ impl Linear {
 
     /// As short as it can be written with the steps of the axis; millions as `1.5e6`.
     fn text(self, value: f64) -> String {
-        match value.abs() < self.step / 1e6 {
-            true => "0".to_string(),
-            false if self.to >= 1e6 => format!("{}e6", trimmed(value / 1e6, self.step / 1e6)),
-            false => trimmed(value, self.step),
+        if value.abs() < self.step / 1e6 {
+            "0".to_string()
+        } else if self.to >= 1e6 {
+            format!("{}e6", trimmed(value / 1e6, self.step / 1e6))
+        } else {
+            trimmed(value, self.step)
         }
     }
 }
