@@ -1,32 +1,9 @@
 //! What the chips that are known by name carry.
 
-use forebay_driver::FileSources;
-use forebay_ir::Program;
-use forebay_sim::{Library, Run, Search, Setup, Silent, find_max};
+mod programs;
 
-struct Programs;
-
-impl Library for Programs {
-    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
-        let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
-        let provider = FileSources::new();
-        let options = forebay_driver::Options {
-            provider: &provider,
-            include_paths: &[],
-            defines,
-        };
-        let compiled = forebay_driver::compile(&path, &options);
-        compiled.program.ok_or_else(|| format!("cannot compile {path}"))
-    }
-
-    fn text(&self, path: &str) -> Result<String, String> {
-        Err(format!("there is no {path}"))
-    }
-
-    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
-        Err(format!("there is no {path}"))
-    }
-}
+use forebay_sim::{Run, Search, Setup, Silent, find_max};
+use programs::Programs;
 
 fn setup(text: &str) -> Setup {
     Setup::new(text, &Programs).unwrap_or_else(|problems| panic!("{problems:?}"))

@@ -1,33 +1,9 @@
 //! Frames that leave, one by one.
 
-use forebay_driver::FileSources;
-use forebay_ir::Program;
-use forebay_sim::{Departure, Library, Results, Run, Setup, Silent};
+mod programs;
 
-/// Programs of the repository by their names.
-struct Programs;
-
-impl Library for Programs {
-    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
-        let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
-        let provider = FileSources::new();
-        let options = forebay_driver::Options {
-            provider: &provider,
-            include_paths: &[],
-            defines,
-        };
-        let compiled = forebay_driver::compile(&path, &options);
-        compiled.program.ok_or_else(|| format!("cannot compile {path}"))
-    }
-
-    fn text(&self, path: &str) -> Result<String, String> {
-        Err(format!("there is no {path}"))
-    }
-
-    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
-        Err(format!("there is no {path}"))
-    }
-}
+use forebay_sim::{Departure, Results, Run, Setup, Silent};
+use programs::Programs;
 
 const SCENARIO: &str = r#"
 description = "Two streams through one port"

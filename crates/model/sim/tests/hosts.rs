@@ -1,35 +1,10 @@
 //! Hosts around a chip: properties of their transports from the literature.
 
-use forebay_driver::FileSources;
-use forebay_ir::Program;
-use forebay_sim::{Library, Results, Run, Setup, Silent, results_text};
+mod programs;
+
+use forebay_sim::{Results, Run, Setup, Silent, results_text};
+use programs::Programs;
 use std::collections::BTreeSet;
-
-/// Programs of the repository by their names.
-struct Programs;
-
-impl Library for Programs {
-    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
-        let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
-        let provider = FileSources::new();
-        let options = forebay_driver::Options {
-            provider: &provider,
-            include_paths: &[],
-            defines,
-        };
-        forebay_driver::compile(&path, &options)
-            .program
-            .ok_or_else(|| format!("cannot compile {path}"))
-    }
-
-    fn text(&self, path: &str) -> Result<String, String> {
-        Err(format!("cannot read {path}"))
-    }
-
-    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
-        Err(format!("cannot read {path}"))
-    }
-}
 
 fn run(text: &str) -> Results {
     let setup = Setup::new(text, &Programs).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"));

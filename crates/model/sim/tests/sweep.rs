@@ -4,9 +4,11 @@
 //! A result that jumps between neighbouring values hangs on an accident of the model, such as two events whose order a
 //! picosecond decides. Counts of frames are compared, never the time that a simulation takes.
 
-use forebay_driver::FileSources;
+mod programs;
+
 use forebay_ir::Program;
 use forebay_sim::{Library, Run, Setup, Silent};
+use programs::Programs;
 
 const CHIP: &str = include_str!("../../chip/chips/tofino.toml");
 
@@ -39,17 +41,8 @@ impl Library for Changed<'_> {
 }
 
 fn program(name: &str, defines: &[&str]) -> Program {
-    let path = format!("{}/../../../programs/{name}/{name}.p4", env!("CARGO_MANIFEST_DIR"));
-    let provider = FileSources::new();
     let defines: Vec<String> = defines.iter().map(ToString::to_string).collect();
-    let options = forebay_driver::Options {
-        provider: &provider,
-        include_paths: &[],
-        defines: &defines,
-    };
-    forebay_driver::compile(&path, &options)
-        .program
-        .expect("the program compiles")
+    Programs.program(name, &defines).expect("the program compiles")
 }
 
 /// Frames of 60 bytes at half of the line rate, so that no value of the port's own rate is too small for them.

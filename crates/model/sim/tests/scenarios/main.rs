@@ -1,39 +1,15 @@
 //! Scenarios from text to results, and the messages about wrong ones.
 
 mod mistakes;
+#[path = "../programs/mod.rs"]
+mod programs;
 
-use forebay_driver::FileSources;
 use forebay_ir::Program;
 use forebay_sim::{
     Arrivals, Library, Results, Run, Search, SearchResults, Setup, Silent, Variation, expand, find_max, results_text,
     search_text,
 };
-
-/// Programs of the repository by their names.
-struct Programs;
-
-impl Library for Programs {
-    fn program(&self, path: &str, defines: &[String]) -> Result<Program, String> {
-        let path = format!("{}/../../../programs/{path}/{path}.p4", env!("CARGO_MANIFEST_DIR"));
-        let provider = FileSources::new();
-        let options = forebay_driver::Options {
-            provider: &provider,
-            include_paths: &[],
-            defines,
-        };
-        forebay_driver::compile(&path, &options)
-            .program
-            .ok_or_else(|| format!("cannot compile {path}"))
-    }
-
-    fn text(&self, path: &str) -> Result<String, String> {
-        Err(format!("cannot read {path}"))
-    }
-
-    fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
-        Err(format!("cannot read {path}"))
-    }
-}
+use programs::Programs;
 
 const SCENARIO: &str = r#"
 description = "Two ports into one"
