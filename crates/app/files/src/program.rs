@@ -39,8 +39,8 @@ pub struct Report {
 pub struct Compilation {
     /// What executes; none when there is an error.
     pub program: Option<Program>,
-    /// What the control plane knows of it; none also for a program that was compiled before and has its P4Info in a
-    /// file beside it.
+    /// Its P4Info. None if there is an error, or if the program was compiled before: its P4Info is then in a file beside
+    /// it.
     pub p4info: Option<P4Info>,
     /// What there is to say.
     pub report: Report,

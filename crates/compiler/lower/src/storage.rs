@@ -168,7 +168,7 @@ pub fn temporary(cx: &mut Context, width: u32) -> SlotId {
 struct Allocation {
     kind: SlotKind,
     span: Span,
-    /// Inside a header: the header and its fields until now, with the length of the prefix of their names.
+    /// Inside a header: the header and its fields so far, with the length of the prefix of their names.
     header_fields: Option<(HeaderId, usize, Vec<HeaderField>)>,
 }
 

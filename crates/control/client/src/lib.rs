@@ -50,7 +50,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// programs that others have pushed before that.
 const PUSH_TIMES: u32 = 10;
 
-/// Whom to speak with, and as whom.
+/// The server to connect to, and the client's identity.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Where it is.

@@ -39,7 +39,7 @@ pub enum Applied {
 }
 
 impl Controller {
-    /// A controller of a pipeline that nobody else configures.
+    /// The only controller of a pipeline.
     pub fn new(pipeline: Arc<Pipeline>) -> Controller {
         Controller {
             pipeline,

@@ -433,7 +433,7 @@ impl Device {
         }
     }
 
-    /// Writes for an operator within the process, whom no arbitration binds: all of it or nothing.
+    /// Writes for an operator within the process, to whom arbitration does not apply: all updates or none.
     ///
     /// # Errors
     /// That of the first update that is refused.

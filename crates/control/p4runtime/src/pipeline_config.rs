@@ -91,8 +91,8 @@ impl Device {
         Ok(())
     }
 
-    /// The first step of saving a program for an operator within the process, whom no arbitration binds. Gives how it
-    /// is to be [loaded](NewProgram::of_blob) before [`Device::save_locally`].
+    /// The first step of saving a program for an operator within the process, to whom arbitration does not apply.
+    /// Returns how it is to be [loaded](NewProgram::of_blob) before [`Device::save_locally`].
     ///
     /// # Errors
     /// `ALREADY_EXISTS` while another one waits to be committed.

@@ -34,7 +34,7 @@ const BATCHES: usize = 200;
 const SINGLES: usize = 5_000;
 const REACTIONS: usize = 1_000;
 const PACKETS_PER_SECOND: u64 = 1_000_000;
-/// Packets that a port takes in, and so many that are sent late after a pause of the system.
+/// The packets that a port holds: also the most that are sent late after a pause of the system.
 const RING: usize = 4096;
 
 /// What the thread of the switch tells.

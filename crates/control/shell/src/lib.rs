@@ -1,7 +1,7 @@
 //! Between words that people type and the messages of P4Runtime.
 //!
 //! ```text
-//!   line ─► words ─► command::read ─► Command ─► (whoever has a connection) ─► entities ─► show ─► listing ─► table, JSON
+//!   line ─► words ─► command::read ─► Command ─► (a connection)  ─► entities ─► show ─► listing ─► table, JSON
 //!                        │ Catalog: P4Info by name
 //!                        ├ key, action, data, value     notations ↔ FieldMatch, Action, P4Data, byte strings
 //!                        └ completion                   the same forms, backwards

@@ -6,7 +6,8 @@ use forebay_p4runtime::Error;
 use forebay_pipeline::CrcParameters;
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
 
-/// A switch that takes P4Runtime's messages from within its own process, as from an operator whom no arbitration binds.
+/// A switch that takes P4Runtime's messages from within its own process, as from an operator
+/// to whom arbitration does not apply.
 pub trait Switch {
     /// A number that changes when another program runs.
     fn program_number(&self) -> u64;

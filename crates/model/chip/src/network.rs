@@ -336,7 +336,10 @@ impl Network {
         self.chips[usize::from(chip)].pipeline()
     }
 
-    /// What a port that exists has carried until now.
+    /// What a port has carried so far.
+    ///
+    /// # Panics
+    /// If there is no such port.
     pub fn port(&self, place: Place) -> PortReport {
         self.chips[usize::from(place.chip)].ports[usize::from(place.port)].report(self.now)
     }

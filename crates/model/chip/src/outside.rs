@@ -32,7 +32,7 @@ pub enum HostEvent {
     },
 }
 
-/// Where a port's wire comes from: whom a pause frame of the port stops.
+/// The other end of a port's wire: the sender that a pause frame of the port stops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Upstream {
     pub(crate) peer: Peer,

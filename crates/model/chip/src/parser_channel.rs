@@ -129,7 +129,7 @@ impl ParserChannel {
         self.duration
     }
 
-    /// Time that it has served until now.
+    /// The time for which it has been busy so far.
     pub(crate) fn busy(&self, now: Picos) -> Picos {
         self.busy - self.busy_until.saturating_sub(now)
     }

@@ -87,7 +87,7 @@ impl Pfc {
         begins
     }
 
-    /// A packet waits no longer; whether a pause ends.
+    /// Counts a packet that has left its queue. Returns whether a pause ends.
     fn release(&mut self, from: u16, queue: usize, length: u32, in_headroom: bool) -> bool {
         if !self.covers(queue) {
             return false;
@@ -105,7 +105,7 @@ impl Pfc {
 }
 
 impl Chip {
-    /// A packet that came by a port waits in a queue.
+    /// Counts a packet that came by a port and waits in a queue. Sends a pause frame if there are too many.
     #[inline(never)]
     pub(crate) fn hold<O: Observer>(&mut self, from: u16, queue: usize, length: u32, context: &mut Context<'_, O>) {
         if self.pfc.as_mut().is_some_and(|pfc| pfc.count(from, queue, length)) {
@@ -114,7 +114,7 @@ impl Chip {
         }
     }
 
-    /// It waits no longer.
+    /// Counts a packet that has left its queue. Ends the pause of its port if there is room again.
     #[inline(never)]
     pub(crate) fn release<O: Observer>(
         &mut self,

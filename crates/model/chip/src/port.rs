@@ -297,7 +297,7 @@ impl Port {
         self.channel.packets() + (waiting + self.on_wire.len()) as u64
     }
 
-    /// What it has carried until now. A packet's time on the wire is counted when it leaves its queue; of the last one,
+    /// What it has carried so far. A packet's time on the wire is counted when it leaves its queue; of the last one,
     /// the part that is still to come does not count. It begins with a clock of the pipeline, which may be later.
     pub(crate) fn report(&self, now: Picos) -> PortReport {
         let (begins, ends) = self.wire_taken;

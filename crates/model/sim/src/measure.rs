@@ -113,7 +113,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A measurement of streams, of so many timers and hosts, and of chips: what a frame takes on the wires of each.
+    /// A measurement of streams, of a number of timers and hosts, and of chips: the framing of the wires of each.
     pub(crate) fn new(
         (streams, others, framing): (&[Framing], usize, Vec<Framing>),
         window: (Picos, Picos),

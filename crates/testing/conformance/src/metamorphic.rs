@@ -23,7 +23,7 @@ pub struct Arguments {
     /// How many forms are made of each program
     #[arg(long, default_value_t = 10)]
     forms: u64,
-    /// Stop after so many minutes
+    /// Stop after this number of minutes
     #[arg(long)]
     minutes: Option<u64>,
     /// Only programs whose path contains this

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Runs random P4 programs in all executors until something differs, or the programs of folders in both engines
 #[derive(Parser)]
 struct Arguments {
-    /// For so many minutes
+    /// Stop after this number of minutes
     #[arg(long, default_value_t = 1)]
     minutes: u64,
     /// The first program; the next ones follow

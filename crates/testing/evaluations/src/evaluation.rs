@@ -22,7 +22,7 @@ pub struct Evaluation {
     pub notes: String,
     /// What is measured.
     pub full: Settings,
-    /// The same within a minute; none when the whole of it takes no longer.
+    /// Settings that take at most a minute; none if the full ones do not take longer.
     pub quick: Option<Settings>,
     /// Values of others, and bars.
     #[serde(default)]

@@ -178,7 +178,7 @@ fn open(devices: &mut dyn Devices, config: &Config) -> Result<Option<Opened>, Wr
 /// Rates and shapes by flow.
 type Changes = BTreeMap<usize, (Rate, Shape)>;
 
-/// The next configuration, and whom to tell of it.
+/// The next configuration, and the channel for its result.
 type Next = Option<(Box<Config>, SyncSender<Result<(), Wrong>>)>;
 
 /// Whether a flow was told not to send.

@@ -135,7 +135,7 @@ fn packet(program: &Program, random: &mut Random) -> Vec<u8> {
     walk.data
 }
 
-/// A way through a parser, and the packet until now.
+/// A path through a parser, and the packet so far.
 struct Walk<'a> {
     program: &'a Program,
     data: Vec<u8>,

@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Devices, each a flow with its own UDP port
     #[arg(long, value_name = "NUMBER", default_value_t = 10, value_parser = numbers::whole::<u32>)]
     flows: u32,
-    /// At most so many messages a second; without, as fast as they arrive
+    /// The most messages a second; without it, as fast as they arrive
     #[arg(long, value_name = "PER_SECOND", value_parser = numbers::rate)]
     rate: Option<f64>,
     /// Stay in one process, in memory: needs no root and no network namespaces

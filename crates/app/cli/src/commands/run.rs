@@ -90,7 +90,7 @@ pub struct Arguments {
     /// Seconds between statistics; 0 for none before the end
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = numbers::seconds)]
     stats_interval: f64,
-    /// Stop after so many seconds
+    /// Stop after this number of seconds
     #[arg(long, value_name = "SECONDS", value_parser = numbers::seconds, allow_negative_numbers = true)]
     duration: Option<f64>,
     /// Print the statistics as JSON, an object on a line
@@ -352,7 +352,7 @@ impl Arguments {
     }
 }
 
-/// What is told of a switch, and to whom.
+/// The services beside a switch: control plane and metrics.
 struct Beside<'a> {
     control_plane: Option<&'a ControlPlane>,
     telemetry: SwitchTelemetry,

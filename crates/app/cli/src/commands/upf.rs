@@ -33,7 +33,7 @@ pub struct Arguments {
     /// The number by which the switch is known
     #[arg(long, value_name = "N", default_value_t = 1)]
     device_id: u64,
-    /// Become primary with this election id; without one, only where nobody is
+    /// Become primary with this election id; without one, only if there is no primary
     #[arg(long, value_name = "N")]
     election_id: Option<u128>,
     /// Keep sessions in this folder, and begin with those that are in it

@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Write what each interface receives and sends to DIR/INTERFACE_in.pcap and DIR/INTERFACE_out.pcap
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pcap: Option<PathBuf>,
-    /// Ports are files, INTERFACE_in.pcap and INTERFACE_out.pcap; begin after so many seconds
+    /// Ports are files, INTERFACE_in.pcap and INTERFACE_out.pcap; begin after this number of seconds
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub use_files: Option<i64>,
     /// Log to the standard output
@@ -64,7 +64,7 @@ pub struct Arguments {
     /// Log files that are kept besides
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub log_file_max_files: usize,
-    /// Log so many bytes of each packet that comes or goes
+    /// Log this number of bytes of each packet that comes or goes
     #[arg(long, value_name = "BYTES")]
     pub dump_packet_data: Option<usize>,
     /// Table entries, clone sessions, multicast groups: as `forebay run --entries`

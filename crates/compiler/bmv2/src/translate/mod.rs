@@ -118,7 +118,7 @@ struct Translator<'a> {
     body: BodyBuilder,
     /// What action data mean now.
     data: ActionData,
-    /// Actions that tables have used until now, by their number in the JSON.
+    /// Actions that tables have used so far, by their number in the JSON.
     actions: BTreeMap<u32, ActionId>,
     /// The number that `NoError` has in the JSON. In the IR it is 0; older compilers begin with 1.
     first_error: u32,

@@ -3,8 +3,8 @@
 /// What such a comment begins with, after `#`.
 const MARK: &str = "forebay:";
 
-/// The options that comment lines of an STF file give, each with its line (from 1). What the options mean is up to
-/// whoever compiles.
+/// The options that comment lines of an STF file give, each with its line (from 1). The caller, which
+/// compiles the program, interprets them.
 pub fn options(text: &str) -> impl Iterator<Item = (u32, &str)> {
     (1..).zip(text.lines()).filter_map(|(number, line)| {
         let comment = line.trim_start().strip_prefix('#')?;

@@ -217,7 +217,7 @@ impl<R: ReceiveQueue, S: SendQueue> Port for LinkPort<R, S> {
             return Readiness::Now;
         }
         self.is_armed.set(true);
-        // Arming ends with a check, which finds what has been announced until now.
+        // Arming ends with a check, which finds what has been announced so far.
         self.link.bells[self.share].hush();
         if self.arm(true) { Readiness::Now } else { bell }
     }

@@ -242,7 +242,7 @@ impl Session {
                     .link
                     .change_receiver(index / 2, |receiver| receiver.set_call(its_call)),
             }
-            // What was used until now may have been told by the old one.
+            // The driver may have been told of the buffers used so far by the old one.
             if let Some(call) = call {
                 call.ring();
             }

@@ -45,9 +45,9 @@ pub(crate) struct SplitRing {
     next: u16,
     /// The driver's index when we looked last.
     available: u16,
-    /// Chains that were used and that the driver knows of.
+    /// Used chains that the driver can see.
     published: u16,
-    /// Entries of those that it does not know of. They are written together, so that their lines change hands once a
+    /// Entries of used chains that the driver cannot see yet. They are written together, so that their lines change hands once a
     /// burst.
     hidden: Vec<[u8; USED_BYTES]>,
     /// Our flags.
