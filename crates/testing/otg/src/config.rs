@@ -1,14 +1,18 @@
 //! A configuration of the API: ports, devices, flows, captures. Everything that is not supported is refused.
 
+mod rates;
+mod sizes;
+
 use crate::hosts::{self, Interface, Mac};
 use crate::node::{Node, Wrong};
 use crate::packet::{CHECK_SEQUENCE_BYTES, Defaults, Headers, least_common_multiple};
-use forebay_packet::SplitMix64;
 use forebay_tester::frames::Frames;
 use forebay_tester::schedule::{Arrivals, Shape};
 use forebay_tester::stream::{Rate, Stream};
 use forebay_tester::tag::STREAMS_MAX;
+use rates::{duration, rate};
 use serde_json::Value;
+use sizes::sizes;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -18,30 +22,8 @@ const PORTS_MAX: usize = 64;
 /// Frames of all flows together, each of which is kept.
 const FRAMES_MAX: usize = 1 << 18;
 
-/// The longest frame, with check sequence.
-const BYTES_MAX: u64 = 9_218;
-
-/// Lengths that a flow has at random.
-const SIZES_MAX: usize = 256;
-
-/// Frames in which all lengths come in the proportions of their weights at most: enough for weights of two places whose
-/// sum is 100.
-const WEIGHTED_MAX: u64 = 1 << 14;
-
-/// The highest rates that are taken.
-const PPS_MAX: u64 = 1_000_000_000;
-
 /// A port without a speed in `layer1` has this one, in bits a second; percentages are shares of it.
 const SPEED: f64 = 10e9;
-
-/// The least gap between frames, which is that of the wire; other ones are not kept.
-const GAP_BYTES: u64 = 12;
-
-/// How long after its start a flow may begin.
-const DELAY_S_MAX: f64 = 86_400.0;
-
-/// How long a flow with an end lasts at most.
-const SECONDS_MAX: f64 = 86_400.0;
 
 /// What is measured.
 #[derive(Clone, Debug, Default)]
@@ -563,228 +545,6 @@ fn frames(headers: &[Headers], size: &Node<'_>, warnings: &mut Vec<String>) -> R
         headers[index % headers.len()].frame(index, bytes)
     };
     Ok(Frames::in_turn((0..count).map(frame).collect()))
-}
-
-/// Lengths with check sequence, in turn.
-fn sizes(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
-    if !node.is_there() {
-        return Ok(vec![64]);
-    }
-    node.object(&["choice", "fixed", "increment", "random", "weight_pairs"])?;
-    let bytes = |node: &Node<'_>, default| node.whole_or(default, 1..=BYTES_MAX);
-    let (choice, chosen) = node.choice("fixed")?;
-    match choice {
-        "fixed" => Ok(vec![bytes(&chosen, 64)? as usize]),
-        "increment" => {
-            chosen.object(&["start", "end", "step"])?;
-            let (start, end) = (bytes(&chosen.at("start"), 64)?, bytes(&chosen.at("end"), 1518)?);
-            let step = chosen.at("step").whole_or(1, 1..=BYTES_MAX)?;
-            let sizes: Vec<usize> = (start..=end)
-                .step_by(step as usize)
-                .map(|bytes| bytes as usize)
-                .collect();
-            if sizes.is_empty() {
-                Err(chosen.wrong("start is more than end"))
-            } else {
-                Ok(sizes)
-            }
-        }
-        "random" => {
-            chosen.object(&["min", "max"])?;
-            let (min, max) = (bytes(&chosen.at("min"), 64)?, bytes(&chosen.at("max"), 1518)?);
-            if min > max {
-                return Err(chosen.at("min").wrong("is more than max"));
-            }
-            let mut random = SplitMix64::new(1);
-            Ok((0..SIZES_MAX)
-                .map(|_| (min + random.next_u64() % (max - min + 1)) as usize)
-                .collect())
-        }
-        "weight_pairs" => weights(&chosen),
-        other => Err(node.not_supported(other, &["fixed", "increment", "random", "weight_pairs"])),
-    }
-}
-
-/// The mix `imix` of the API: 64, 570 and 1518 bytes in proportions 7 : 4 : 1.
-const IMIX: [usize; 12] = [64, 570, 64, 64, 570, 64, 570, 64, 1518, 64, 570, 64];
-
-fn weights(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
-    node.object(&["choice", "predefined", "custom"])?;
-    let (choice, chosen) = node.choice("predefined")?;
-    if choice == "predefined" {
-        return match chosen.is_there().then(|| chosen.text()).transpose()? {
-            None | Some("imix") => Ok(IMIX.to_vec()),
-            Some(other) => Err(chosen.wrong(format!("there is no mix {other:?}; there is imix"))),
-        };
-    }
-    let mut pairs = Vec::new();
-    for pair in chosen.list()? {
-        pair.object(&["size", "weight"])?;
-        let bytes = pair.at("size").whole_or(64, 1..=BYTES_MAX)? as usize;
-        let weight = pair.at("weight");
-        let weight = if weight.is_there() { weight.positive()? } else { 1.0 };
-        pairs.push((bytes, (weight * 1000.0).round().max(1.0) as u64));
-    }
-    if pairs.is_empty() {
-        return Err(chosen.wrong("at least one pair of size and weight is expected"));
-    }
-    // The smallest numbers of frames in the proportions of the weights, of which three places count.
-    let common = pairs
-        .iter()
-        .fold(0, |common, (_, weight)| common_divisor(common, *weight));
-    pairs.iter_mut().for_each(|(_, weight)| *weight /= common);
-    let total = pairs
-        .iter()
-        .fold(0, |total: u64, (_, weight)| total.saturating_add(*weight));
-    if total > WEIGHTED_MAX {
-        return Err(chosen.wrong(format!(
-            "sizes in these proportions need {total} frames; {WEIGHTED_MAX} are possible"
-        )));
-    }
-    Ok(interleaved(&pairs, total))
-}
-
-/// Sizes as often as they are to come, `total` in all, so that each is spread evenly: the next one is the one that is
-/// farthest behind its share.
-fn interleaved(pairs: &[(usize, u64)], total: u64) -> Vec<usize> {
-    let mut came = vec![0; pairs.len()];
-    let next = |step: u64| {
-        let behind = |index: &usize| (pairs[*index].1 * step) as i64 - (came[*index] * total) as i64;
-        let index = (0..pairs.len()).max_by_key(behind).unwrap_or_default();
-        came[index] += 1;
-        pairs[index].0
-    };
-    (1..=total).map(next).collect()
-}
-
-/// The greatest number that divides both; the second one when the first is 0.
-fn common_divisor(mut first: u64, mut second: u64) -> u64 {
-    while first != 0 {
-        (first, second) = (second % first, first);
-    }
-    second
-}
-
-fn rate(node: &Node<'_>, speed: f64) -> Result<Rate, Wrong> {
-    const SUPPORTED: [&str; 6] = ["pps", "bps", "kbps", "mbps", "gbps", "percentage"];
-    if !node.is_there() {
-        return Ok(Rate::Frames(1000.0));
-    }
-    node.object(&["choice", "pps", "bps", "kbps", "mbps", "gbps", "percentage"])?;
-    let (choice, chosen) = node.choice("pps")?;
-    // A unit without a number is 1 Gbps.
-    let bits = |unit: f64| -> Result<Rate, Wrong> {
-        let value = if chosen.is_there() {
-            chosen.positive()?
-        } else {
-            1e9 / unit
-        };
-        if value * unit <= 1e12 {
-            Ok(Rate::Bits(value * unit))
-        } else {
-            Err(chosen.wrong("at most 1000 Gbps are possible"))
-        }
-    };
-    match choice {
-        "pps" => Ok(Rate::Frames(chosen.whole_or(1000, 1..=PPS_MAX)? as f64)),
-        "bps" => bits(1.0),
-        "kbps" => bits(1e3),
-        "mbps" => bits(1e6),
-        "gbps" => bits(1e9),
-        "percentage" => {
-            let percent = if chosen.is_there() { chosen.positive()? } else { 100.0 };
-            if percent <= 100.0 {
-                Ok(Rate::Bits(speed * percent / 100.0))
-            } else {
-                Err(chosen.wrong("at most 100 is possible"))
-            }
-        }
-        other => Err(node.not_supported(other, &SUPPORTED)),
-    }
-}
-
-/// When the flow ends, and how long after its start it begins; bursts change its shape.
-fn duration(
-    node: &Node<'_>,
-    stream: &mut Stream,
-    speed: f64,
-    warnings: &mut Vec<String>,
-) -> Result<(Limit, u64), Wrong> {
-    const SUPPORTED: [&str; 4] = ["continuous", "fixed_packets", "fixed_seconds", "burst"];
-    if !node.is_there() {
-        return Ok((Limit::None, 0));
-    }
-    node.object(&["choice", "continuous", "fixed_packets", "fixed_seconds", "burst"])?;
-    let (choice, chosen) = node.choice("continuous")?;
-    let frames_max = forebay_tester::tag::NUMBER_MAX;
-    let limit = match choice {
-        "continuous" => {
-            chosen.object(&["gap", "delay"])?;
-            Limit::None
-        }
-        "fixed_packets" => {
-            chosen.object(&["packets", "gap", "delay"])?;
-            Limit::Frames(chosen.at("packets").whole_or(1, 1..=frames_max)?)
-        }
-        "fixed_seconds" => {
-            chosen.object(&["seconds", "gap", "delay"])?;
-            let seconds = chosen.at("seconds");
-            let seconds = if seconds.is_there() { seconds.positive()? } else { 1.0 };
-            if seconds > SECONDS_MAX {
-                let warning = format!("at most {SECONDS_MAX} are possible, after which the flow ends");
-                warnings.push(chosen.at("seconds").wrong(warning).to_string());
-            }
-            Limit::Seconds(seconds.min(SECONDS_MAX))
-        }
-        "burst" => bursts(&chosen, stream, speed)?,
-        other => return Err(node.not_supported(other, &SUPPORTED)),
-    };
-    let gap = chosen.at("gap");
-    if gap.whole_or(GAP_BYTES, 0..=u64::MAX)? != GAP_BYTES {
-        warnings.push(format!(
-            "{}: the rate alone decides the gaps between frames",
-            gap.wrong("").path
-        ));
-    }
-    let delay_s = time(&chosen.at("delay"), speed)?;
-    if delay_s > DELAY_S_MAX {
-        return Err(chosen
-            .at("delay")
-            .wrong(format!("at most {DELAY_S_MAX} seconds are possible")));
-    }
-    Ok((limit, (delay_s * 1e9) as u64))
-}
-
-/// Seconds of a time in one of three units; 0 when there is none.
-fn time(node: &Node<'_>, speed: f64) -> Result<f64, Wrong> {
-    if !node.is_there() {
-        return Ok(0.0);
-    }
-    node.object(&["choice", "bytes", "nanoseconds", "microseconds"])?;
-    let (choice, chosen) = node.choice("bytes")?;
-    let value = if chosen.is_there() { chosen.not_negative()? } else { 0.0 };
-    match choice {
-        "nanoseconds" => Ok(value / 1e9),
-        "microseconds" => Ok(value / 1e6),
-        "bytes" => Ok(value * 8.0 / speed),
-        other => Err(node.not_supported(other, &["bytes", "nanoseconds", "microseconds"])),
-    }
-}
-
-fn bursts(node: &Node<'_>, stream: &mut Stream, speed: f64) -> Result<Limit, Wrong> {
-    node.object(&["bursts", "packets", "gap", "inter_burst_gap"])?;
-    let bursts = node.at("bursts").whole_or(0, 0..=1 << 32)?;
-    let packets = node.at("packets").whole_or(1, 1..=1 << 24)?;
-    let gap = node.at("inter_burst_gap");
-    let gap_s = time(&gap, speed)?;
-    if let Some(pps) = stream.mean_pps()
-        && gap_s > 0.0
-    {
-        let shape = Shape::on_off(packets as f64 / pps, gap_s);
-        stream.shape = shape.ok_or_else(|| gap.wrong("a gap is more than 0"))?;
-    }
-    let total = bursts.saturating_mul(packets);
-    Ok(if bursts == 0 { Limit::None } else { Limit::Frames(total) })
 }
 
 fn wanted(node: &Node<'_>) -> Result<Wanted, Wrong> {

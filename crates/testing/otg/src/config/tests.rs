@@ -1,3 +1,4 @@
+use super::sizes::interleaved;
 use super::*;
 use forebay_packet::checksum::Sum;
 use forebay_tester::tag::Tag;
