@@ -18,7 +18,7 @@
 use super::clone_head::FIELDS;
 use super::state::State;
 use super::validities::{self, Valid, Validities};
-use super::{Straight, append, assign, block, new_body, new_slot};
+use super::{Straight, append, assign, block, branch, ends, jumps, new_body, new_empty_control, new_slot};
 use crate::layout::Layout;
 use crate::packet::InstanceType;
 use forebay_bits::Bits;
@@ -162,9 +162,8 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     };
     let statements = begin.statements(route, &forgotten, [Some(head), state]);
     let parser = new_body(program, "parser of clones", BodyKind::Parser, blocks);
-    let ends = |statements: Vec<Statement>| -> Vec<Block> { vec![block(statements, Terminator::Return)] };
-    let nothing = new_body(program, "nothing", BodyKind::Control, ends(Vec::new()));
-    let ingress = new_body(program, "begin of clones", BodyKind::Control, ends(statements));
+    let nothing = new_empty_control(program);
+    let ingress = new_body(program, "begin of clones", BodyKind::Control, vec![ends(statements)]);
     let mut egress = route.egress;
     if let Some(blocks) = egress_of_clones(program, layout, egress, [from_ingress, from_egress]) {
         egress = new_body(program, "egress of clones", BodyKind::Control, blocks);
@@ -246,17 +245,12 @@ fn egress_of_clones(program: &Program, layout: &Layout, egress: BodyId, from: [b
             let instance_type = layout.slots.instance_type?;
             let from_ingress = build::constant(program.slot(instance_type).width, InstanceType::IngressClone as u128);
             let end = BlockId((1 + first.len() + second.len()) as u32);
-            let mut blocks = vec![block(
-                Vec::new(),
-                Terminator::Branch {
-                    condition: build::equal(Expr::Slot(instance_type), from_ingress),
-                    then_block: BlockId(1),
-                    else_block: BlockId(1 + first.len() as u32),
-                },
-            )];
+            let is_from_ingress = build::equal(Expr::Slot(instance_type), from_ingress);
+            let second_begins = BlockId(1 + first.len() as u32);
+            let mut blocks = vec![branch(is_from_ingress, BlockId(1), second_begins)];
             append(&mut blocks, first, end);
             append(&mut blocks, second, end);
-            blocks.push(block(Vec::new(), Terminator::Return));
+            blocks.push(ends(Vec::new()));
             Some(blocks)
         }
         [true, false] => special(InstanceType::IngressClone),
@@ -338,7 +332,7 @@ impl ParserOfClones<'_> {
         received: Option<Vec<Block>>,
         sets: Option<BTreeSet<Valid>>,
     ) -> (Vec<Block>, Option<HeaderId>) {
-        self.blocks.push(block(vec![extract(head)], Terminator::Return));
+        self.blocks.push(ends(vec![extract(head)]));
         let of_ingress = received.map(|blocks| {
             let first = self.next();
             let behind = BlockId(first.0 + blocks.len() as u32);
@@ -375,7 +369,7 @@ impl ParserOfClones<'_> {
             .zip(lengths)
             .map(|(to, from)| assign(to, Expr::Slot(from)));
         let statements = lengths.chain(what).collect();
-        self.blocks.push(block(statements, Terminator::Return));
+        self.blocks.push(ends(statements));
     }
 
     /// Parses the headers of clones from egress.
@@ -395,7 +389,7 @@ impl ParserOfClones<'_> {
         order.retain(|id| headers.contains(id));
         let (state, slots) = new_header(self.program, "clone_headers", &fields);
         let first = self.next();
-        self.blocks.push(block(vec![extract(state)], Terminator::Return));
+        self.blocks.push(ends(vec![extract(state)]));
         self.end(InstanceType::EgressClone, [slots[0], slots[1]]);
         let end = BlockId(first.0 + 1);
         let mut cases = Vec::new();
@@ -416,7 +410,7 @@ impl ParserOfClones<'_> {
                 None => extract(*header),
             });
             let all = all.collect();
-            self.blocks.push(block(all, Terminator::Jump(end)));
+            self.blocks.push(jumps(all, end));
         }
         let default = self.next();
         let error = build::constant(32, 0);

@@ -34,8 +34,8 @@ pub(crate) mod v1model;
 mod validities;
 
 use forebay_ir::{
-    Architecture, Block, BlockId, Body, BodyId, BodyKind, Expr, Location, Op, Program, Role, Slot, SlotId, SlotKind,
-    Statement, Terminator,
+    Architecture, Block, BlockId, Body, BodyId, BodyKind, Expr, HeaderId, Location, Op, Program, Role, Slot, SlotId,
+    SlotKind, Statement, Terminator,
 };
 use forebay_jit::route::{Obstacle, ObstacleKind, Route, Stops};
 
@@ -120,6 +120,18 @@ fn new_body(program: &mut Program, name: &str, kind: BodyKind, blocks: Vec<Block
     id
 }
 
+/// A new control that does nothing.
+fn new_empty_control(program: &mut Program) -> BodyId {
+    new_body(program, "nothing", BodyKind::Control, vec![ends(Vec::new())])
+}
+
+/// A new deparser that emits these headers, in order.
+fn new_deparser(program: &mut Program, headers: impl IntoIterator<Item = HeaderId>) -> BodyId {
+    let emits = headers.into_iter().map(|header| Statement::new(Op::Emit { header }));
+    let blocks = vec![ends(emits.collect())];
+    new_body(program, "emit", BodyKind::Deparser, blocks)
+}
+
 fn block(statements: Vec<Statement>, terminator: Terminator) -> Block {
     Block {
         label: None,
@@ -127,6 +139,16 @@ fn block(statements: Vec<Statement>, terminator: Terminator) -> Block {
         terminator,
         location: Location::default(),
     }
+}
+
+/// A block after which the body ends.
+fn ends(statements: Vec<Statement>) -> Block {
+    block(statements, Terminator::Return)
+}
+
+/// A block after which `next` comes.
+fn jumps(statements: Vec<Statement>, next: BlockId) -> Block {
+    block(statements, Terminator::Jump(next))
 }
 
 fn branch(condition: Expr, then_block: BlockId, else_block: BlockId) -> Block {

@@ -2,13 +2,14 @@
 
 use super::deparsed::Deparsed;
 use super::{
-    Refusal, Straight, append, assign, block, branch, cloning, exit_in_action, intrinsic, new_body, new_slot, side_exit,
+    Refusal, Straight, append, assign, branch, cloning, ends, exit_in_action, intrinsic, jumps, new_body, new_deparser,
+    new_empty_control, new_slot, side_exit,
 };
 use forebay_arch::pna;
 use forebay_bits::Bits;
 use forebay_ir::{
     BinaryOp, BlockId, Body, BodyKind, CloneKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId,
-    Statement, Terminator, build,
+    Statement, build,
 };
 use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Request, RequestKind, Route, Source};
 
@@ -62,20 +63,8 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
     let controls = new_body(program, "controls", BodyKind::Control, controls);
     let hand_over = hand_over(program, (verdict, recirculates), &mirrors, noted, deparsed.blocks);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
-    let nothing = new_body(
-        program,
-        "nothing",
-        BodyKind::Control,
-        vec![block(Vec::new(), Terminator::Return)],
-    );
-    let emit = deparsed.emitted.into_iter();
-    let emit = emit.map(|header| Statement::new(Op::Emit { header })).collect();
-    let emit = new_body(
-        program,
-        "emit",
-        BodyKind::Deparser,
-        vec![block(emit, Terminator::Return)],
-    );
+    let nothing = new_empty_control(program);
+    let emit = new_deparser(program, deparsed.emitted);
     let dropped = DropWhen {
         slot: verdict,
         value: 0,
@@ -159,10 +148,10 @@ fn controls(program: &Program, told: &[BlockInput]) -> Vec<forebay_ir::Block> {
         let behind = BlockId((blocks.len() + 1 + own.len()) as u32);
         let first = BlockId(blocks.len() as u32 + 1);
         let direction = direction(program, *told).into_iter().collect();
-        blocks.push(block(direction, Terminator::Jump(first)));
+        blocks.push(jumps(direction, first));
         append(&mut blocks, own.clone(), behind);
     }
-    blocks.push(block(Vec::new(), Terminator::Return));
+    blocks.push(ends(Vec::new()));
     blocks
 }
 
@@ -207,11 +196,11 @@ fn hand_over(
         .map(|(mirror, next)| branch(Expr::Slot(mirror.wanted), leaves, next))
         .collect();
     blocks.push(branch(is_round, round, deparse));
-    blocks.push(block(Vec::new(), Terminator::Return));
-    blocks.push(block(goes_round.into_iter().collect(), Terminator::Return));
+    blocks.push(ends(Vec::new()));
+    blocks.push(ends(goes_round.into_iter().collect()));
     blocks.push(branch(is_mirrored, clone, end));
-    blocks.push(block(mirrored.into_iter().collect(), Terminator::Return));
-    blocks.push(block(Vec::new(), Terminator::Return));
+    blocks.push(ends(mirrored.into_iter().collect()));
+    blocks.push(ends(Vec::new()));
     append(&mut blocks, deparser, deparsed);
     blocks
 }

@@ -4,13 +4,14 @@ use super::deparsed::Deparsed;
 use super::reparse::Reparse;
 use super::sides::Sides;
 use super::{
-    Refusal, Straight, append, assign, block, branch, cloning, exit_in_action, intrinsic, new_body, new_slot, side_exit,
+    Refusal, Straight, append, assign, branch, cloning, ends, exit_in_action, intrinsic, jumps, new_body, new_deparser,
+    new_slot, side_exit,
 };
 use forebay_arch::psa;
 use forebay_bits::Bits;
 use forebay_ir::{
     BinaryOp, Block, BlockId, Body, BodyId, BodyKind, CloneKind, Expr, HeaderId, Location, Op, Program, Role, SlotId,
-    Statement, Terminator, build,
+    Statement, build,
 };
 use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Replication, Request, RequestKind, Route, Source};
 use std::collections::BTreeSet;
@@ -34,6 +35,25 @@ pub(super) struct Fields {
     egress_class: SlotId,
 }
 
+impl Fields {
+    fn of(program: &Program) -> Result<Fields, Refusal> {
+        let field = |name: &str| intrinsic(program, &format!("psa_{name}"));
+        Ok(Fields {
+            drop: field("ingress_output_metadata.drop")?,
+            clone: field("ingress_output_metadata.clone")?,
+            session: field("ingress_output_metadata.clone_session_id")?,
+            resubmit: field("ingress_output_metadata.resubmit")?,
+            group: field("ingress_output_metadata.multicast_group")?,
+            egress_port: field("ingress_output_metadata.egress_port")?,
+            class: field("ingress_output_metadata.class_of_service")?,
+            egress_drop: field("egress_output_metadata.drop")?,
+            egress_clone: field("egress_output_metadata.clone")?,
+            egress_session: field("egress_output_metadata.clone_session_id")?,
+            egress_class: field("egress_input_metadata.class_of_service")?,
+        })
+    }
+}
+
 /// The straight path of a program. Clones from ingress are noted if possible; otherwise packets that ingress clones
 /// leave specialised code.
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
@@ -51,20 +71,7 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let mut made = program.clone();
     made.graph = None;
     let program = &mut made;
-    let field = |name: &str| intrinsic(program, &format!("psa_{name}"));
-    let fields = Fields {
-        drop: field("ingress_output_metadata.drop")?,
-        clone: field("ingress_output_metadata.clone")?,
-        session: field("ingress_output_metadata.clone_session_id")?,
-        resubmit: field("ingress_output_metadata.resubmit")?,
-        group: field("ingress_output_metadata.multicast_group")?,
-        egress_port: field("ingress_output_metadata.egress_port")?,
-        class: field("ingress_output_metadata.class_of_service")?,
-        egress_drop: field("egress_output_metadata.drop")?,
-        egress_clone: field("egress_output_metadata.clone")?,
-        egress_session: field("egress_output_metadata.clone_session_id")?,
-        egress_class: field("egress_input_metadata.class_of_service")?,
-    };
+    let fields = Fields::of(program)?;
     let sides = Sides::of(program);
     sides.refuse_what_differs(program)?;
     let [before_parser, mut before_egress, mut before_copy] = sources(program, &fields)?;
@@ -85,15 +92,11 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
         .transpose()?;
     let mut zeroed = sides.zeroed(program, &first.emitted)?;
     zeroed.extend(lengths.as_ref().map(|lengths| lengths.emit.clone()));
-    let set_length = |list: &mut Vec<(SlotId, Source)>| {
-        list.extend(
-            lengths
-                .as_ref()
-                .map(|lengths| (lengths.frame, Source::Payload(lengths.emitted))),
-        );
-    };
-    set_length(&mut before_egress);
-    set_length(&mut before_copy);
+    let frame_length = lengths
+        .as_ref()
+        .map(|lengths| (lengths.frame, Source::Payload(lengths.emitted)));
+    before_egress.extend(frame_length);
+    before_copy.extend(frame_length);
     let packet_path = intrinsic(program, "psa_egress_parser_input_metadata.packet_path")?;
     let clones = [fields.clone, fields.egress_clone].map(|slot| cloning::place_of_request(program, slot));
     let hand_over = HandOver {
@@ -107,16 +110,7 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let (egress, end) = egress(program, &fields, clones[1], last.blocks)?;
     let emitted: Vec<HeaderId> = last.emitted.into_iter().chain(first.emitted).collect();
-    let emit = emitted
-        .iter()
-        .map(|&header| Statement::new(Op::Emit { header }))
-        .collect();
-    let emit = new_body(
-        program,
-        "emit",
-        BodyKind::Deparser,
-        vec![block(emit, Terminator::Return)],
-    );
+    let emit = new_deparser(program, emitted.iter().copied());
     let requests = requests(program, &fields, recirculates, notes_clones);
     let mut route = Route {
         parser: program.stages[&Role::IngressParser],
@@ -269,7 +263,6 @@ fn egress(
     let control = program.bodies[egress.index()].blocks.clone();
     let [is_cloned, is_dropped, first] = [0, 1, 2].map(|place| BlockId((control.len() + place) as u32));
     let [behind, clone, end] = [0, 1, 2].map(|place| BlockId(first.0 + (deparser.len() + place) as u32));
-    let nothing = || block(Vec::new(), Terminator::Return);
     let mut blocks = Vec::new();
     append(&mut blocks, control, is_cloned);
     blocks.push(branch(Expr::Slot(fields.egress_clone), first, is_dropped));
@@ -285,10 +278,10 @@ fn egress(
     let statement = cloned.map(|location| Statement { op, location });
     let wanted = cloned.map_or(build::boolean(false), |_| Expr::Slot(fields.egress_clone));
     blocks.push(branch(wanted, clone, end));
-    blocks.push(block(statement.into_iter().collect(), Terminator::Return));
-    blocks.push(nothing());
+    blocks.push(ends(statement.into_iter().collect()));
+    blocks.push(ends(Vec::new()));
     let egress = new_body(program, "egress with its deparser", BodyKind::Control, blocks);
-    let end = new_body(program, "end", BodyKind::Control, vec![nothing()]);
+    let end = new_body(program, "end", BodyKind::Control, vec![ends(Vec::new())]);
     Ok((egress, end))
 }
 
@@ -312,8 +305,6 @@ impl HandOver<'_> {
         let deparse = BlockId(15);
         let parse = BlockId(deparse.0 + deparser.len() as u32);
         let is_set = Expr::Slot;
-        let ends = |statements| block(statements, Terminator::Return);
-        let jumps = |statements, next| block(statements, Terminator::Jump(next));
         let zero = |slot| assign(slot, build::constant(program.slot(slot).width, 0));
         let of_dropped = match (psa::has_effects(program, Role::IngressDeparser), self.noted) {
             (true, _) => deparse,

@@ -9,9 +9,9 @@
 //! out.
 
 use super::clones::{extract, head_of};
-use super::{Straight, append, assign, block, branch, new_body, new_slot};
+use super::{Straight, append, assign, branch, ends, jumps, new_body, new_empty_control, new_slot};
 use forebay_arch::psa::{CLONE_E2E_PATH, CLONE_I2E_PATH, PORT_RECIRCULATE};
-use forebay_ir::{BlockId, BodyKind, Expr, Program, Role, SlotId, Statement, Terminator, build};
+use forebay_ir::{BlockId, BodyKind, Expr, Program, Role, SlotId, Statement, build};
 use forebay_jit::route::{Cloning, Request, RequestKind, Route, Source};
 
 /// The path of clones of a straight program with this route, if there can be specialised code for it.
@@ -40,12 +40,7 @@ pub(crate) fn straight(program: &Program, route: &Route) -> Option<Straight> {
     let before_egress = before_egress.filter(|(_, source)| matches!(source, Source::EgressPort | Source::Argument(_)));
     let route = Route {
         parser: new_body(program, "parser of clones", BodyKind::Parser, parser),
-        verify_checksum: new_body(
-            program,
-            "nothing",
-            BodyKind::Control,
-            vec![block(Vec::new(), Terminator::Return)],
-        ),
+        verify_checksum: new_empty_control(program),
         ingress: new_body(program, "begin of clones", BodyKind::Control, begin),
         egress_spec: head_slots.port,
         requests: vec![Request {
@@ -114,7 +109,7 @@ impl Clones<'_> {
         ];
         let on_path = |path: u64| {
             let sets = |slot: &SlotId| assign(*slot, build::constant(self.program.slot(*slot).width, path.into()));
-            block(paths.iter().map(sets).collect(), Terminator::Jump(BlockId(3)))
+            jumps(paths.iter().map(sets).collect(), BlockId(3))
         };
         let [of_ingress, of_egress] = [1, 2].map(BlockId);
         let mut begin = match from {
@@ -122,15 +117,15 @@ impl Clones<'_> {
                 let is_of_egress = build::equal(Expr::Slot(from_egress), build::constant(8, 1));
                 branch(is_of_egress, of_egress, of_ingress)
             }
-            [true, false] => block(Vec::new(), Terminator::Jump(of_ingress)),
-            [false, _] => block(Vec::new(), Terminator::Jump(of_egress)),
+            [true, false] => jumps(Vec::new(), of_ingress),
+            [false, _] => jumps(Vec::new(), of_egress),
         };
         begin.statements = first;
         let mut blocks = vec![begin, on_path(CLONE_I2E_PATH), on_path(CLONE_E2E_PATH)];
         let own = self.program.stage(Role::EgressParser)?.blocks.clone();
         let end = BlockId((blocks.len() + own.len()) as u32);
         append(&mut blocks, own, end);
-        blocks.push(block(Vec::new(), Terminator::Return));
+        blocks.push(ends(Vec::new()));
         Some(blocks)
     }
 
@@ -151,10 +146,6 @@ impl Clones<'_> {
         let mut begin = branch(is_round, BlockId(1), BlockId(2));
         begin.statements = statements;
         let round = assign(self.head_slots.recirculates, build::boolean(true));
-        Some(vec![
-            begin,
-            block(vec![round], Terminator::Return),
-            block(Vec::new(), Terminator::Return),
-        ])
+        Some(vec![begin, ends(vec![round]), ends(Vec::new())])
     }
 }

@@ -4,7 +4,7 @@
 //! header of the list provides the fields. The packet bails out (`misses` becomes 1) if the parser needs anything
 //! else: if it reads bits that are not a whole header of the list, continues into the payload, or rejects.
 
-use super::{Refusal, assign, block};
+use super::{Refusal, assign, block, ends, jumps};
 use forebay_ir::{Block, BlockId, Body, Expr, Header, HeaderId, Op, Program, SlotId, Statement, Terminator, build};
 use std::collections::BTreeMap;
 
@@ -86,11 +86,11 @@ impl Making<'_, '_> {
             match &statement.op {
                 Op::Extract { .. } | Op::Lookahead { .. } | Op::Advance { .. } => {
                     let next = self.take(statement, (of, index + 1, position));
-                    return self.set(id, block(statements, Terminator::Jump(next)));
+                    return self.set(id, jumps(statements, next));
                 }
                 Op::PacketLength { .. } => {
                     let next = self.miss(statement);
-                    return self.set(id, block(statements, Terminator::Jump(next)));
+                    return self.set(id, jumps(statements, next));
                 }
                 _ => statements.push(statement.clone()),
             }
@@ -169,7 +169,7 @@ impl Making<'_, '_> {
             made.location = statement.location;
         }
         let (id, next) = (self.reserve(), self.at((of, behind, position)));
-        self.set(id, block(statements, Terminator::Jump(next)));
+        self.set(id, jumps(statements, next));
         id
     }
 
@@ -183,7 +183,7 @@ impl Making<'_, '_> {
             },
             location: statement.location,
         };
-        self.set(id, block(vec![misses], Terminator::Return));
+        self.set(id, ends(vec![misses]));
         id
     }
 }
