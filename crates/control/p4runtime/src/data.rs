@@ -234,88 +234,115 @@ pub(crate) fn read(
     what: &str,
     numbers: &mut Vec<Bits>,
 ) -> Result<(), Error> {
-    let mismatch = || Error::invalid(format!("{what}: the data is not of the type that the P4Info says"));
-    let data = data.data.as_ref().ok_or_else(mismatch)?;
-    let name = || what.to_string();
-    match (spec.type_spec.as_ref().ok_or_else(mismatch)?, data) {
-        (TypeSpec::Bitstring(bits), Data::Bitstring(bytes)) => numbers.push(read_bits(bits, bytes, what)?),
-        (TypeSpec::Bool(_), Data::Bool(value)) => numbers.push(Bits::from_bool(*value)),
-        (TypeSpec::Tuple(tuple), Data::Tuple(given)) if tuple.members.len() == given.members.len() => {
-            for (spec, data) in tuple.members.iter().zip(&given.members) {
-                read(types, spec, data, what, numbers)?;
-            }
-        }
-        (TypeSpec::Struct(name), Data::Struct(given)) => {
-            let members = types
-                .info
-                .structs
-                .get(&name.name)
-                .map(|spec| &spec.members)
-                .ok_or_else(mismatch)?;
-            if members.len() != given.members.len() {
-                return Err(mismatch());
-            }
-            for (member, data) in members.iter().zip(&given.members) {
-                read(
-                    types,
-                    member.type_spec.as_ref().ok_or_else(mismatch)?,
-                    data,
-                    what,
-                    numbers,
-                )?;
-            }
-        }
-        (TypeSpec::Header(name_of), Data::Header(given)) if given.is_valid => {
-            let spec = types.info.headers.get(&name_of.name).ok_or_else(mismatch)?;
-            if spec.members.len() != given.bitstrings.len() {
-                return Err(mismatch());
-            }
-            for (member, bytes) in spec.members.iter().zip(&given.bitstrings) {
-                let bits = member.type_spec.as_ref().ok_or_else(mismatch)?;
-                numbers.push(read_bits(bits, bytes, what)?);
-            }
-        }
-        (TypeSpec::Enum(name_of), Data::Enum(given)) => {
-            let spec = types.info.enums.get(&name_of.name).ok_or_else(mismatch)?;
-            let mut members = spec.members.iter();
-            let place = members.position(|member| member.name == *given).ok_or_else(mismatch)?;
-            numbers.push(Bits::new(u32::BITS, place as u128));
-        }
-        (TypeSpec::Error(_), Data::Error(given)) => {
-            let spec = types.info.error.as_ref().ok_or_else(mismatch)?;
-            let mut members = spec.members.iter();
-            let place = members.position(|member| member == given).ok_or_else(mismatch)?;
-            numbers.push(Bits::new(u32::BITS, place as u128));
-        }
-        (TypeSpec::SerializableEnum(name_of), Data::EnumValue(bytes)) => {
-            let spec = types.info.serializable_enums.get(&name_of.name).ok_or_else(mismatch)?;
-            let width = spec.underlying_type.unwrap_or_default().bitwidth as u32;
-            numbers.push(bytestring::read(bytes, width, name)?);
-        }
-        (TypeSpec::NewType(name_of), _) => {
-            let spec = types
-                .info
-                .new_types
-                .get(&name_of.name)
-                .and_then(|spec| spec.representation.as_ref());
-            match (spec.ok_or_else(mismatch)?, data) {
-                (Representation::OriginalType(spec), data) => {
-                    let data = P4Data {
-                        data: Some(data.clone()),
-                    };
-                    read(types, spec, &data, what, numbers)?;
-                }
-                (Representation::TranslatedType(_), Data::Bitstring(bytes)) => {
-                    let width = types.translations.width(&name_of.name).ok_or_else(mismatch)?;
-                    let value = types.translations.value_type(Some(name_of), width);
-                    numbers.push(value.read(bytes, name)?);
-                }
-                _ => return Err(mismatch()),
-            }
-        }
-        _ => return Err(mismatch()),
+    let mut reader = Reader { types, what, numbers };
+    reader.value(spec, data)
+}
+
+/// Turns values into numbers.
+struct Reader<'a> {
+    types: &'a Types,
+    /// The name of the object.
+    what: &'a str,
+    numbers: &'a mut Vec<Bits>,
+}
+
+impl Reader<'_> {
+    fn mismatch(&self) -> Error {
+        let what = self.what;
+        Error::invalid(format!("{what}: the data is not of the type that the P4Info says"))
     }
-    Ok(())
+
+    fn or_mismatch<T>(&self, found: Option<T>) -> Result<T, Error> {
+        found.ok_or_else(|| self.mismatch())
+    }
+
+    fn value(&mut self, spec: &P4DataTypeSpec, value: &P4Data) -> Result<(), Error> {
+        let data = self.or_mismatch(value.data.as_ref())?;
+        self.data(spec, data)
+    }
+
+    fn data(&mut self, spec: &P4DataTypeSpec, data: &Data) -> Result<(), Error> {
+        let (types, what) = (self.types, self.what);
+        let number = match (self.or_mismatch(spec.type_spec.as_ref())?, data) {
+            (TypeSpec::Bitstring(bits), Data::Bitstring(bytes)) => read_bits(bits, bytes, what)?,
+            (TypeSpec::Bool(_), Data::Bool(value)) => Bits::from_bool(*value),
+            (TypeSpec::Enum(name), Data::Enum(given)) => {
+                let spec = self.or_mismatch(types.info.enums.get(&name.name))?;
+                self.place(spec.members.iter().position(|member| member.name == *given))?
+            }
+            (TypeSpec::Error(_), Data::Error(given)) => {
+                let spec = self.or_mismatch(types.info.error.as_ref())?;
+                self.place(spec.members.iter().position(|member| member == given))?
+            }
+            (TypeSpec::SerializableEnum(name), Data::EnumValue(bytes)) => {
+                let spec = self.or_mismatch(types.info.serializable_enums.get(&name.name))?;
+                let width = spec.underlying_type.unwrap_or_default().bitwidth as u32;
+                bytestring::read(bytes, width, || what.to_string())?
+            }
+            (TypeSpec::Tuple(tuple), Data::Tuple(given)) => {
+                return self.members(tuple.members.iter().map(Some), &given.members);
+            }
+            (TypeSpec::Struct(name), Data::Struct(given)) => {
+                let spec = self.or_mismatch(types.info.structs.get(&name.name))?;
+                let specs = spec.members.iter().map(|member| member.type_spec.as_ref());
+                return self.members(specs, &given.members);
+            }
+            (TypeSpec::Header(name), Data::Header(given)) if given.is_valid => return self.header(name, given),
+            (TypeSpec::NewType(name), data) => return self.new_type(name, data),
+            _ => return Err(self.mismatch()),
+        };
+        self.numbers.push(number);
+        Ok(())
+    }
+
+    /// The number of a member of an enum or of `error`.
+    fn place(&self, place: Option<usize>) -> Result<Bits, Error> {
+        let place = self.or_mismatch(place)?;
+        Ok(Bits::new(u32::BITS, place as u128))
+    }
+
+    fn members<'s>(
+        &mut self,
+        specs: impl ExactSizeIterator<Item = Option<&'s P4DataTypeSpec>>,
+        given: &[P4Data],
+    ) -> Result<(), Error> {
+        if specs.len() != given.len() {
+            return Err(self.mismatch());
+        }
+        for (spec, value) in specs.zip(given) {
+            let spec = self.or_mismatch(spec)?;
+            self.value(spec, value)?;
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, name: &P4NamedType, given: &P4Header) -> Result<(), Error> {
+        let types = self.types;
+        let spec = self.or_mismatch(types.info.headers.get(&name.name))?;
+        if spec.members.len() != given.bitstrings.len() {
+            return Err(self.mismatch());
+        }
+        for (member, bytes) in spec.members.iter().zip(&given.bitstrings) {
+            let bits = self.or_mismatch(member.type_spec.as_ref())?;
+            self.numbers.push(read_bits(bits, bytes, self.what)?);
+        }
+        Ok(())
+    }
+
+    fn new_type(&mut self, name: &P4NamedType, data: &Data) -> Result<(), Error> {
+        let (types, what) = (self.types, self.what);
+        let spec = self.or_mismatch(types.info.new_types.get(&name.name))?;
+        match (self.or_mismatch(spec.representation.as_ref())?, data) {
+            (Representation::OriginalType(spec), data) => self.data(spec, data),
+            (Representation::TranslatedType(_), Data::Bitstring(bytes)) => {
+                let width = self.or_mismatch(types.translations.width(&name.name))?;
+                let value = types.translations.value_type(Some(name), width);
+                self.numbers.push(value.read(bytes, || what.to_string())?);
+                Ok(())
+            }
+            _ => Err(self.mismatch()),
+        }
+    }
 }
 
 fn read_bits(spec: &P4BitstringLikeTypeSpec, bytes: &[u8], what: &str) -> Result<Bits, Error> {
