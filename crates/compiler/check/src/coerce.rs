@@ -198,21 +198,16 @@ impl Checker {
 
     fn coerce_record(&mut self, names: Vec<String>, elements: Vec<Expr>, wanted: &Type, ty: &Type, span: Span) -> Expr {
         let Type::Composite(id, args) = wanted else {
-            if self.same_type(wanted, ty) {
-                return Expr {
-                    kind: ExprKind::Aggregate(elements),
-                    ty: ty.clone(),
-                    span,
-                };
-            }
-            return self.mismatch(
-                Expr {
-                    kind: ExprKind::Aggregate(elements),
-                    ty: ty.clone(),
-                    span,
-                },
-                wanted,
-            );
+            let record = Expr {
+                kind: ExprKind::Aggregate(elements),
+                ty: ty.clone(),
+                span,
+            };
+            return if self.same_type(wanted, ty) {
+                record
+            } else {
+                self.mismatch(record, wanted)
+            };
         };
         let types = self.program.field_types(*id, args);
         let fields: Vec<String> = self.program.composites[id.index()]
@@ -222,26 +217,18 @@ impl Checker {
             .collect();
         let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
         let mut written = Vec::new();
-        let mut dots = None;
+        let mut has_dots = false;
         for (name, element) in names.iter().zip(elements) {
             if name == "..." {
-                dots = Some(element);
+                has_dots = true;
                 continue;
             }
-            match fields.iter().position(|field| field == name) {
-                Some(index) => {
-                    written.push(index);
-                    values[index] = Some(self.coerce(element, &types[index]));
-                }
-                None => {
-                    let message = format!("{} has no field `{name}`", self.show(wanted));
-                    let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, element.span, message)
-                        .did_you_mean(name, fields.iter().map(String::as_str))
-                        .options(fields.clone());
-                    self.report(diagnostic);
-                    return self.invalid(span);
-                }
-            }
+            let Some(index) = fields.iter().position(|field| field == name) else {
+                self.report_unknown_field(name, element.span, wanted, &fields);
+                return self.invalid(span);
+            };
+            written.push(index);
+            values[index] = Some(self.coerce(element, &types[index]));
         }
         let missing: Vec<&str> = fields
             .iter()
@@ -249,7 +236,7 @@ impl Checker {
             .filter(|(_, value)| value.is_none())
             .map(|(name, _)| name.as_str())
             .collect();
-        if !missing.is_empty() && dots.is_none() {
+        if !missing.is_empty() && !has_dots {
             let message = format!(
                 "no value is given for `{}` of {}",
                 missing.join("`, `"),
@@ -281,6 +268,14 @@ impl Checker {
             ty: wanted.clone(),
             span,
         }
+    }
+
+    fn report_unknown_field(&mut self, name: &str, span: Span, composite: &Type, fields: &[String]) {
+        let message = format!("{} has no field `{name}`", self.show(composite));
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, span, message)
+            .did_you_mean(name, fields.iter().map(String::as_str))
+            .options(fields.to_vec());
+        self.report(diagnostic);
     }
 
     /// An enum with representation as its underlying number; anything else itself.
