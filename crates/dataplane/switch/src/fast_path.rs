@@ -13,6 +13,21 @@ use forebay_pipeline::{
 };
 use std::ops::Range;
 
+/// What acting on the verdicts on a burst needs, besides the switch.
+struct Settling<'a, T> {
+    arrival: Arrival,
+    now_ns: u64,
+    tracer: &'a mut T,
+    activity: &'a mut Activity,
+}
+
+impl<T> Settling<'_, T> {
+    /// The port at which the burst arrived.
+    fn ingress_port(&self) -> u32 {
+        self.arrival.ingress_port
+    }
+}
+
 impl Switch {
     /// Receives a burst from every port, or from the caller, and lets it take the fast path as far as possible. `room`
     /// is the number of packets that every port accepts: at least a burst. Ports together deliver no more than that.
@@ -84,17 +99,23 @@ impl Switch {
             random_seed: self.config.random_seed,
             first_packet: 0,
         };
+        let mut settling = Settling {
+            arrival,
+            now_ns,
+            tracer,
+            activity,
+        };
         let mut verdicts = std::mem::take(&mut self.stages.verdicts);
         match self.pass(burst.as_mut_slice(), arrival, room, &mut verdicts) {
             Some(Leaving { port, packets }) => {
                 if packets < burst.len() {
                     let dropped = &mut burst.as_mut_slice()[packets..];
-                    self.settle_runs(dropped, &mut verdicts, arrival, now_ns, tracer, activity);
+                    self.settle_runs(dropped, &mut verdicts, &mut settling);
                     burst.truncate(packets);
                 }
-                self.hand_over_all(port, burst, ingress_port, now_ns, activity);
+                self.hand_over_all(port, burst, ingress_port, now_ns, settling.activity);
             }
-            None => self.settle_burst(burst.as_mut_slice(), &mut verdicts, arrival, now_ns, tracer, activity),
+            None => self.settle_burst(burst.as_mut_slice(), &mut verdicts, &mut settling),
         }
         self.stages.verdicts = verdicts;
     }
@@ -144,14 +165,11 @@ impl Switch {
         &mut self,
         mut packets: &mut [Packet],
         verdicts: &mut Vec<VerdictRun>,
-        arrival: Arrival,
-        now_ns: u64,
-        tracer: &mut T,
-        activity: &mut Activity,
+        settling: &mut Settling<'_, T>,
     ) {
         while !packets.is_empty() {
             if verdicts.is_empty()
-                && let Some(Leaving { port, packets }) = self.pass(packets, arrival, None, verdicts)
+                && let Some(Leaving { port, packets }) = self.pass(packets, settling.arrival, None, verdicts)
             {
                 let verdict = PacketVerdict::Transmit(port);
                 verdicts.insert(0, VerdictRun { verdict, packets });
@@ -164,9 +182,9 @@ impl Switch {
                 });
             }
             if !self.worker.clones().is_empty() {
-                packets = self.settle_clones(packets, verdicts, arrival, now_ns, tracer, activity);
+                packets = self.settle_clones(packets, verdicts, settling);
             }
-            packets = self.settle_runs(packets, verdicts, arrival, now_ns, tracer, activity);
+            packets = self.settle_runs(packets, verdicts, settling);
         }
     }
 
@@ -176,22 +194,19 @@ impl Switch {
         &mut self,
         mut packets: &'p mut [Packet],
         verdicts: &mut Vec<VerdictRun>,
-        arrival: Arrival,
-        now_ns: u64,
-        tracer: &mut T,
-        activity: &mut Activity,
+        settling: &mut Settling<'_, T>,
     ) -> &'p mut [Packet] {
         let count = self.worker.clones().len();
         if let Some(port) = port_of_all(self.worker.clones(), verdicts) {
-            self.hand_over_clones(port, 0..count, 0, arrival.ingress_port, now_ns, activity);
+            self.hand_over_clones(port, 0..count, 0, settling);
         } else {
             let mut done = 0;
             for index in 0..count {
                 let clone = self.worker.clones()[index];
                 let before = clone.place + usize::from(clone.goes_behind);
-                packets = self.settle_first(before - done, packets, verdicts, arrival, now_ns, tracer, activity);
+                packets = self.settle_first(before - done, packets, verdicts, settling);
                 done = before;
-                self.settle_clone(clone, index, done, arrival, now_ns, tracer, activity);
+                self.settle_clone(clone, index, done, settling);
             }
         }
         self.worker.forget_clones();
@@ -199,16 +214,12 @@ impl Switch {
     }
 
     /// Acts on the verdicts on the first `count` packets, and returns the packets after them.
-    #[allow(clippy::too_many_arguments)]
     fn settle_first<'p, T: Tracer>(
         &mut self,
         mut count: usize,
         mut packets: &'p mut [Packet],
         verdicts: &mut Vec<VerdictRun>,
-        arrival: Arrival,
-        now_ns: u64,
-        tracer: &mut T,
-        activity: &mut Activity,
+        settling: &mut Settling<'_, T>,
     ) -> &'p mut [Packet] {
         while count > 0 {
             let run = &mut verdicts[0];
@@ -220,72 +231,56 @@ impl Switch {
             }
             let (these, behind) = packets.split_at_mut(first);
             packets = behind;
-            self.settle_run(verdict, these, arrival, now_ns, tracer, activity);
+            self.settle_run(verdict, these, settling);
         }
         packets
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn settle_clone<T: Tracer>(
-        &mut self,
-        clone: Cloned,
-        index: usize,
-        done: usize,
-        arrival: Arrival,
-        now_ns: u64,
-        tracer: &mut T,
-        activity: &mut Activity,
-    ) {
-        let from = arrival.ingress_port;
+    fn settle_clone<T: Tracer>(&mut self, clone: Cloned, index: usize, done: usize, settling: &mut Settling<'_, T>) {
+        let from = settling.ingress_port();
         if let Some(reason) = clone.verdict.drop_reason() {
             self.counters.copies += 1;
-            activity.egress += 1;
+            settling.activity.egress += 1;
             let attached = self.ports.contains(clone.port);
             return self.book_drops(if attached { clone.port } else { from }, reason, 1);
         }
         match clone.verdict {
             PacketVerdict::Transmit(port) => {
-                self.hand_over_clones(port, index..index + 1, done, from, now_ns, activity);
+                self.hand_over_clones(port, index..index + 1, done, settling);
             }
             PacketVerdict::Returns(how) => {
                 self.counters.copies += 1;
-                activity.egress += 1;
+                settling.activity.egress += 1;
                 let frame = std::mem::take(&mut self.worker.frames_of_clones(index, index + 1)[0]);
                 let tag = self.next_tag() - u64::from(clone.goes_behind);
-                self.go_round((how, true), frame.data(), (from, tag), now_ns);
+                self.go_round((how, true), frame.data(), (from, tag), settling.now_ns);
                 self.worker.frames_of_clones(index, index + 1)[0] = frame;
             }
             _ => {
                 let frame = &mut self.worker.frames_of_clones(index, index + 1)[0];
                 let frame = std::mem::take(frame);
                 let tag = self.next_tag() - u64::from(clone.goes_behind);
-                activity.egress += self.run_clone((clone, frame.data()), (from, tag), now_ns, tracer);
+                settling.activity.egress +=
+                    self.run_clone((clone, frame.data()), (from, tag), settling.now_ns, settling.tracer);
                 self.worker.frames_of_clones(index, index + 1)[0] = frame;
             }
         }
     }
 
     /// Hands clones to a port. The first `done` packets of the burst already have their tags.
-    fn hand_over_clones(
-        &mut self,
-        port: u32,
-        clones: Range<usize>,
-        done: usize,
-        from: u32,
-        now_ns: u64,
-        activity: &mut Activity,
-    ) {
+    fn hand_over_clones<T>(&mut self, port: u32, clones: Range<usize>, done: usize, settling: &mut Settling<'_, T>) {
         let count = clones.len() as u64;
         self.counters.copies += count;
-        activity.egress += count;
+        settling.activity.egress += count;
         let Some(place) = self.ports.place(port) else {
+            let from = settling.ingress_port();
             return (0..count).for_each(|_| self.drop_here(from, DropReason::NoSuchPort));
         };
         self.delays.hand_over(count);
         let first_tag = self.next_tag() - done as u64;
         let (frames, clones) = self.worker.clones_with_frames(clones);
         let tags = clones.iter().map(|clone| first_tag + clone.place as u64);
-        let sent = self.ports.exchange_at(place, frames, tags, now_ns);
+        let sent = self.ports.exchange_at(place, frames, tags, settling.now_ns);
         self.count_sent(sent);
     }
 
@@ -294,15 +289,12 @@ impl Switch {
         &mut self,
         mut packets: &'p mut [Packet],
         verdicts: &mut Vec<VerdictRun>,
-        arrival: Arrival,
-        now_ns: u64,
-        tracer: &mut T,
-        activity: &mut Activity,
+        settling: &mut Settling<'_, T>,
     ) -> &'p mut [Packet] {
         for run in verdicts.drain(..).filter(|run| run.packets > 0) {
             let (these, behind) = packets.split_at_mut(run.packets);
             packets = behind;
-            self.settle_run(run.verdict, these, arrival, now_ns, tracer, activity);
+            self.settle_run(run.verdict, these, settling);
         }
         packets
     }
@@ -312,15 +304,13 @@ impl Switch {
         &mut self,
         verdict: PacketVerdict,
         packets: &mut [Packet],
-        arrival: Arrival,
-        now_ns: u64,
-        tracer: &mut T,
-        activity: &mut Activity,
+        settling: &mut Settling<'_, T>,
     ) {
-        let (from, count) = (arrival.ingress_port, packets.len() as u64);
+        let (from, now_ns) = (settling.ingress_port(), settling.now_ns);
+        let count = packets.len() as u64;
         match verdict {
             PacketVerdict::Transmit(port) => {
-                activity.egress += count;
+                settling.activity.egress += count;
                 self.hand_over(port, packets, from, now_ns);
             }
             PacketVerdict::Drop(reason) => {
@@ -334,39 +324,40 @@ impl Switch {
             }
             PacketVerdict::Copies { first, count } => {
                 let id = self.take_tag();
-                activity.egress += u64::from(count);
+                settling.activity.egress += u64::from(count);
                 self.counters.copies += u64::from(count) - 1;
                 self.hand_over_copies((first, count), id, from, now_ns);
             }
             PacketVerdict::CopiesTogether { port, each } => {
                 let copies = count * u64::from(each);
-                activity.egress += copies;
+                settling.activity.egress += copies;
                 self.counters.copies += copies - count;
                 self.hand_over_all_copies(port, (count, each), from, now_ns);
             }
             PacketVerdict::Returns(how) => {
                 for packet in packets {
                     let tag = self.take_tag();
-                    activity.egress += self.send_back(how, packet.data(), (from, tag), now_ns, tracer);
+                    settling.activity.egress +=
+                        self.send_back(how, packet.data(), (from, tag), now_ns, settling.tracer);
                 }
             }
             PacketVerdict::GoesOn => {
                 self.take_tag();
                 let packet = self.worker.take_continued().expect("the last packet goes on");
-                activity.egress += self.run_going_on(packet, from, now_ns, tracer);
-                activity.egress += self.run_queues(now_ns, tracer);
+                settling.activity.egress += self.run_going_on(packet, from, now_ns, settling.tracer);
+                settling.activity.egress += self.run_queues(now_ns, settling.tracer);
             }
             PacketVerdict::SlowPath => {
                 for packet in packets {
-                    self.arrive(packet.data(), from, arrival.timestamp_us);
+                    self.arrive(packet.data(), from, settling.arrival.timestamp_us);
                     // The packet itself is counted below, like the others.
-                    let (ingress, egress) = self.run_arrived(now_ns, tracer);
-                    activity.ingress += ingress - 1;
-                    activity.egress += egress + self.run_queues(now_ns, tracer);
+                    let (ingress, egress) = self.run_arrived(now_ns, settling.tracer);
+                    settling.activity.ingress += ingress - 1;
+                    settling.activity.egress += egress + self.run_queues(now_ns, settling.tracer);
                 }
             }
         }
-        activity.ingress += count;
+        settling.activity.ingress += count;
     }
 
     /// Hands the copies of a packet to their ports; consecutive copies with the same destination together.
