@@ -10,7 +10,7 @@ fuzz_target!(|data: &[u8]| {
     let provider = move |path: &str| (path == "main.p4").then(|| text.clone());
     let compiled = compile("main.p4", &Options::new(&provider));
     assert_eq!(compiled.program.is_none(), compiled.diagnostics.has_errors());
-    let _ = forebay_syntax::render::render_all(&compiled.diagnostics, &compiled.sources, false);
+    let _ = forebay_syntax::render::render_all(&compiled.diagnostics, &compiled.sources);
     if let Some(program) = &compiled.program {
         assert_eq!(forebay_ir::verify::verify(program), Vec::new());
     }

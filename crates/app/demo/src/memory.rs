@@ -246,7 +246,7 @@ fn pipeline(path: &str, defines: &[String]) -> Arc<Pipeline> {
         },
     );
     let Some(program) = compiled.program else {
-        let messages = forebay_syntax::render::render_all(&compiled.diagnostics, &compiled.sources, false);
+        let messages = forebay_syntax::render::render_all(&compiled.diagnostics, &compiled.sources);
         panic!("{path} does not compile:\n{messages}");
     };
     Arc::new(Pipeline::load(program).expect("our programs can be loaded"))

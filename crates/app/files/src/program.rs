@@ -49,7 +49,11 @@ pub struct Compilation {
 impl Report {
     /// The messages of the compiler.
     pub fn new(good: bool, sources: &SourceMap, diagnostics: &Diagnostics, colour: bool) -> Report {
-        let messages = render::render_all(diagnostics, sources, colour);
+        let messages = if colour {
+            render::render_all_in_colour(diagnostics, sources)
+        } else {
+            render::render_all(diagnostics, sources)
+        };
         Report {
             good,
             messages,

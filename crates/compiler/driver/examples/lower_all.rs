@@ -33,7 +33,7 @@ fn main() {
             failures += 1;
             println!(
                 "{program}:\n{}",
-                render::render_all(&compiled.diagnostics, &compiled.sources, false)
+                render::render_all(&compiled.diagnostics, &compiled.sources)
             );
             continue;
         };
@@ -44,10 +44,7 @@ fn main() {
             continue;
         }
         if warnings && !compiled.diagnostics.is_empty() {
-            println!(
-                "{}",
-                render::render_all(&compiled.diagnostics, &compiled.sources, false)
-            );
+            println!("{}", render::render_all(&compiled.diagnostics, &compiled.sources));
         }
         let blocks: usize = ir.bodies.iter().map(|body| body.blocks.len()).sum();
         println!(

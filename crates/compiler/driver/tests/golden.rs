@@ -42,7 +42,7 @@ fn messages(program: &Path) -> Option<String> {
         compiled.program.is_some() || compiled.diagnostics.has_errors(),
         "{below} is rejected without an error"
     );
-    (!compiled.diagnostics.is_empty()).then(|| render_all(&compiled.diagnostics, &compiled.sources, false))
+    (!compiled.diagnostics.is_empty()).then(|| render_all(&compiled.diagnostics, &compiled.sources))
 }
 
 /// The programs whose mistake is that they have no `main`.

@@ -51,7 +51,7 @@ fn main() -> std::io::Result<()> {
             let first = parsed.diagnostics.iter().find(|one| one.severity.as_str() == "error");
             println!("{}: {}", file.display(), first.map_or("", |one| &one.message));
             if verbose {
-                println!("{}", render::render_all(&parsed.diagnostics, &parsed.sources, false));
+                println!("{}", render::render_all(&parsed.diagnostics, &parsed.sources));
             }
         }
     }

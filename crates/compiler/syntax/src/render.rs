@@ -20,11 +20,20 @@ const TAB_WIDTH: usize = 4;
 /// Lines of source wider than this are cut around the mark.
 const MAX_LINE_WIDTH: usize = 160;
 
-/// Renders all messages and a closing line with their number.
-pub fn render_all(diagnostics: &Diagnostics, sources: &SourceMap, colour: bool) -> String {
+/// Renders all messages and a closing line with their number, as plain text.
+pub fn render_all(diagnostics: &Diagnostics, sources: &SourceMap) -> String {
+    render_all_in(diagnostics, sources, Style::Plain)
+}
+
+/// Renders all messages and a closing line with their number, in the colours of a terminal.
+pub fn render_all_in_colour(diagnostics: &Diagnostics, sources: &SourceMap) -> String {
+    render_all_in(diagnostics, sources, Style::Colour)
+}
+
+fn render_all_in(diagnostics: &Diagnostics, sources: &SourceMap, style: Style) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
-        out.push_str(&render(diagnostic, sources, colour));
+        out.push_str(&render(diagnostic, sources, style));
         out.push('\n');
     }
     if diagnostics.suppressed() > 0 {
@@ -43,8 +52,7 @@ fn counted(number: usize, word: &str) -> String {
 }
 
 /// Renders one message; the text ends with a line end.
-pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> String {
-    let style = Style { colour };
+fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> String {
     let mut out = String::new();
     let head = format!("{}[{}]", diagnostic.severity.as_str(), diagnostic.code);
     let _ = writeln!(
@@ -193,18 +201,18 @@ fn character_width(character: char) -> usize {
     }
 }
 
-/// Terminal colours, or none.
 #[derive(Clone, Copy)]
-struct Style {
-    colour: bool,
+enum Style {
+    Plain,
+    /// With the escape sequences of a terminal.
+    Colour,
 }
 
 impl Style {
     fn paint(self, escape: &str, text: &str) -> String {
-        if self.colour {
-            format!("\x1b[{escape}m{text}\x1b[0m")
-        } else {
-            text.to_string()
+        match self {
+            Style::Plain => text.to_string(),
+            Style::Colour => format!("\x1b[{escape}m{text}\x1b[0m"),
         }
     }
 
@@ -285,14 +293,15 @@ mod tests {
             .label("here")
             .hint("add it");
         let expected = "error[E0102]: expected `;`\n --> a.p4:2:10\n  |\n2 |     bit<8> \u{5b57}x\n  |              ^ here\n  = help: add it\n";
-        assert_eq!(render(&diagnostic, &sources, false), expected);
+        assert_eq!(render(&diagnostic, &sources, Style::Plain), expected);
     }
 
     #[test]
     fn messages_at_the_end_and_without_place_render() {
         let (sources, file) = sources("x");
         for span in [Span::new(file, 1, 1), Span::new(file, 90, 99), Span::NONE] {
-            assert!(!render(&Diagnostic::error(MISSING_SEMICOLON, span, "m"), &sources, true).is_empty());
+            let diagnostic = Diagnostic::error(MISSING_SEMICOLON, span, "m");
+            assert!(!render(&diagnostic, &sources, Style::Colour).is_empty());
         }
     }
 
@@ -302,7 +311,7 @@ mod tests {
         let text = render(
             &Diagnostic::error(MISSING_SEMICOLON, Span::new(file, 1000, 1001), "m"),
             &sources,
-            false,
+            Style::Plain,
         );
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[3].find('!'), lines[4].find('^'));

@@ -102,7 +102,7 @@ const PIECES: &[&str] = &[
 fn digest(text: &str) {
     let provider = MemorySources::new();
     let parsed = parse_text("fuzz.p4", text.to_string(), &ParseOptions::new(&provider));
-    let _ = render::render_all(&parsed.diagnostics, &parsed.sources, true);
+    let _ = render::render_all_in_colour(&parsed.diagnostics, &parsed.sources);
     let _ = render::to_json(&parsed.diagnostics, &parsed.sources).to_string();
 }
 
@@ -113,7 +113,7 @@ fn the_program_itself_is_read() {
     assert!(
         parsed.diagnostics.is_empty(),
         "{}",
-        render::render_all(&parsed.diagnostics, &parsed.sources, false)
+        render::render_all(&parsed.diagnostics, &parsed.sources)
     );
 }
 

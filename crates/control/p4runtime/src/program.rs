@@ -106,7 +106,7 @@ fn load_source(bundle: &Bundle) -> Result<Loaded, Error> {
         diagnostics,
     } = compile(&bundle.main, &options);
     let program = program.ok_or_else(|| {
-        let messages = render::render_all(&diagnostics, &sources, false);
+        let messages = render::render_all(&diagnostics, &sources);
         Error::invalid(format!("p4_device_config cannot be compiled:\n{messages}"))
     })?;
     Ok(Loaded {

@@ -34,6 +34,6 @@ pub fn compiled(name: &str, defines: &[String]) -> Result<Program, BenchError> {
     let mut options = Options::new(&provider);
     options.defines = defines;
     let compiled = compile(&format!("programs/{name}/{name}.p4"), &options);
-    let messages = || render_all(&compiled.diagnostics, &compiled.sources, false);
+    let messages = || render_all(&compiled.diagnostics, &compiled.sources);
     compiled.program.ok_or_else(|| BenchError::Program(messages()))
 }

@@ -164,7 +164,7 @@ impl Case {
 fn compiled(text: &str) -> Result<Program, String> {
     let sources = MemorySources::new().with("program.p4", text);
     let compiled = compile("program.p4", &FrontEnd::new(&sources));
-    let messages = || render_all(&compiled.diagnostics, &compiled.sources, false);
+    let messages = || render_all(&compiled.diagnostics, &compiled.sources);
     compiled
         .program
         .ok_or_else(|| format!("it does not compile: {}", messages()))

@@ -23,7 +23,7 @@ fn root() -> PathBuf {
 fn program(path: &Path) -> Program {
     let (sources, path) = (FileSources::new(), path.to_str().expect("a path of this repository"));
     let compiled = compile(path, &FrontEnd::new(&sources));
-    let messages = || render_all(&compiled.diagnostics, &compiled.sources, false);
+    let messages = || render_all(&compiled.diagnostics, &compiled.sources);
     compiled.program.unwrap_or_else(|| panic!("{}", messages()))
 }
 

@@ -57,7 +57,7 @@ impl Router {
         let compiled = compile("router.p4", &options);
         match (compiled.program, compiled.p4info) {
             (Some(program), Some(p4info)) => Ok(Router { program, p4info }),
-            _ => Err(render_all(&compiled.diagnostics, &compiled.sources, false)),
+            _ => Err(render_all(&compiled.diagnostics, &compiled.sources)),
         }
     }
 

@@ -60,7 +60,7 @@ fn checked<T>(parts: &Parts, build: impl Fn(&hir::Program, &SourceMap) -> (T, Di
     let provider = MemorySources::new();
     let parsed = parse_text("test.p4", source(parts), &ParseOptions::new(&provider));
     let (typed, messages) = forebay_check::check(&parsed.program);
-    let render = |messages: &_| forebay_syntax::render::render_all(messages, &parsed.sources, false);
+    let render = |messages: &_| forebay_syntax::render::render_all(messages, &parsed.sources);
     let typed = typed.unwrap_or_else(|| panic!("{}", render(&messages)));
     let (built, messages) = build(&typed, &parsed.sources);
     assert!(!messages.has_errors(), "{}", render(&messages));

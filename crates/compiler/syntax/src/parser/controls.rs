@@ -23,7 +23,7 @@ impl ProgramParser<'_> {
     /// Declares the name after the current keyword as a type, so that its own declaration can mention it.
     fn declare_next_as_type(&mut self) {
         let name = self.token_at(1);
-        self.scopes.declare(name.text, true);
+        self.scopes.declare_type(name.text);
     }
 
     fn constructor_parameters(&mut self) -> Parsed<Vec<Param>> {

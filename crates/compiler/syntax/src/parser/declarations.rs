@@ -165,7 +165,7 @@ impl ProgramParser<'_> {
     /// Reads a name with `[n]` after it, which declares an array as in C.
     fn declarator(&mut self, base: Type, what: &str) -> Parsed<(Type, Ident)> {
         let height = self.height;
-        let name = self.declared_name(what, false)?;
+        let name = self.declared_value(what)?;
         self.height = height;
         Ok((self.array_suffixes(base)?, name))
     }
@@ -217,7 +217,7 @@ impl ProgramParser<'_> {
         result: Type,
         rest: impl FnOnce(&mut Self, FunctionPrototype) -> Parsed<T>,
     ) -> Parsed<T> {
-        let name = self.declared_name("the name of a function", false)?;
+        let name = self.declared_value("the name of a function")?;
         self.scoped(|parser| {
             let type_params = parser.type_parameters()?;
             parser.check_result_type(&result, &type_params);
@@ -327,7 +327,7 @@ impl ProgramParser<'_> {
         let name = self.text(token);
         let message = format!("{what} `{name}` has no type");
         let hint = format!("write the type before the name, as in `bit<8> {name}`");
-        self.scopes.declare(token.text, false);
+        self.scopes.declare_value(token.text);
         Err(self.report(Diagnostic::error(codes::EXPECTED_TYPE, token.span, message).hint(hint)))
     }
 
@@ -433,7 +433,7 @@ impl ProgramParser<'_> {
             }
         };
         let height = self.height;
-        let name = self.declared_name("the name of a type", true)?;
+        let name = self.declared_type("the name of a type")?;
         self.height = height;
         let ty = match target {
             TypedefTarget::Type(ty) => TypedefTarget::Type(self.array_suffixes(ty)?),
@@ -460,7 +460,7 @@ impl ProgramParser<'_> {
         self.bump();
         let is_plain = self.is_name_at(0) && self.peek_at(1) == TokenKind::LeftBrace;
         let representation = if is_plain { None } else { Some(self.type_reference()?) };
-        let name = self.declared_name("the name of an enum", true)?;
+        let name = self.declared_type("the name of an enum")?;
         let members = if representation.is_some() {
             let open = self.expect(TokenKind::LeftBrace, "before the members")?.span;
             let members = self.comma_list(TokenKind::RightBrace, "a member", |parser| {
@@ -507,7 +507,7 @@ impl ProgramParser<'_> {
         match next {
             Some(TokenKind::LeftBrace) if self.is_name_at(0) => self.extern_object().map(Some),
             Some(TokenKind::Semicolon) if self.is_name_at(0) => {
-                self.declared_name("the name of an extern", true)?;
+                self.declared_type("the name of an extern")?;
                 self.expect_semicolon("the extern")?;
                 Ok(None)
             }
@@ -524,7 +524,7 @@ impl ProgramParser<'_> {
     }
 
     fn extern_object(&mut self) -> Parsed<DeclarationKind> {
-        let name = self.declared_name("the name of an extern", true)?;
+        let name = self.declared_type("the name of an extern")?;
         self.scoped(|parser| {
             let type_params = parser.type_parameters()?;
             let methods = parser.braced("the methods", |parser| parser.method(&name.name))?;

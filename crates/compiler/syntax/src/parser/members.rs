@@ -14,7 +14,7 @@ impl ProgramParser<'_> {
             TokenKind::HeaderUnion => CompositeKind::HeaderUnion,
             _ => CompositeKind::Struct,
         };
-        let name = self.declared_name("the name of a type", true)?;
+        let name = self.declared_type("the name of a type")?;
         self.scoped(|parser| {
             let type_params = parser.type_parameters()?;
             let fields = parser.braced("the fields", Self::field)?;

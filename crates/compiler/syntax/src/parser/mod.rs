@@ -413,11 +413,19 @@ impl ProgramParser<'_> {
         Err(self.report(diagnostic))
     }
 
-    /// Reads a name that is being declared, and makes it a type or a value.
-    fn declared_name(&mut self, what: &str, is_type: bool) -> Parsed<Ident> {
+    /// Reads the name of a type that is being declared.
+    fn declared_type(&mut self, what: &str) -> Parsed<Ident> {
         let token = self.token();
         let ident = self.name(what)?;
-        self.scopes.declare(token.text, is_type);
+        self.scopes.declare_type(token.text);
+        Ok(ident)
+    }
+
+    /// Reads the name of a value that is being declared.
+    fn declared_value(&mut self, what: &str) -> Parsed<Ident> {
+        let token = self.token();
+        let ident = self.name(what)?;
+        self.scopes.declare_value(token.text);
         Ok(ident)
     }
 

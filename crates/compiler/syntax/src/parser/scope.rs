@@ -27,8 +27,17 @@ impl Scopes {
         }
     }
 
-    /// Declares a name in the innermost scope.
-    pub(super) fn declare(&mut self, name: Symbol, is_type: bool) {
+    /// Declares a type in the innermost scope.
+    pub(super) fn declare_type(&mut self, name: Symbol) {
+        self.declare(name, true);
+    }
+
+    /// Declares a value in the innermost scope.
+    pub(super) fn declare_value(&mut self, name: Symbol) {
+        self.declare(name, false);
+    }
+
+    fn declare(&mut self, name: Symbol, is_type: bool) {
         if let Some(level) = self.levels.last_mut() {
             level.insert(name, is_type);
         }

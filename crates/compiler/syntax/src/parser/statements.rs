@@ -312,7 +312,7 @@ impl ProgramParser<'_> {
             }
             let ty = parser.type_reference()?;
             if parser.is_name_at(0) && parser.peek_at(1) == TokenKind::In {
-                let variable = parser.declared_name("the name of a variable", false)?;
+                let variable = parser.declared_value("the name of a variable")?;
                 return parser.for_in(annotations, open, Some(ty), variable);
             }
             let kind = parser.variable(ty)?;

@@ -95,7 +95,7 @@ impl ProgramParser<'_> {
         let open = self.expect(TokenKind::LeftParen, "before the size")?.span;
         let size = self.expression()?;
         self.expect_close(TokenKind::RightParen, open, "the size")?;
-        let name = self.declared_name("the name of a value set", false)?;
+        let name = self.declared_value("the name of a value set")?;
         self.expect_semicolon("the value set")?;
         Ok(DeclarationKind::ValueSet(ValueSet { ty, size, name }))
     }

@@ -11,7 +11,7 @@ fn parse(text: &str) -> ParsedProgram {
 
 fn accept(text: &str) -> ParsedProgram {
     let parsed = parse(text);
-    let messages = render::render_all(&parsed.diagnostics, &parsed.sources, false);
+    let messages = render::render_all(&parsed.diagnostics, &parsed.sources);
     assert!(parsed.diagnostics.is_empty(), "{text}\n{messages}");
     parsed
 }

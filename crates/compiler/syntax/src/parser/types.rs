@@ -259,7 +259,7 @@ impl ProgramParser<'_> {
         }
         let open = self.bump().span;
         let parameters = self.comma_list(TokenKind::RightAngle, "a type parameter", |parser| {
-            parser.declared_name("the name of a type parameter", true)
+            parser.declared_type("the name of a type parameter")
         })?;
         self.expect_close(TokenKind::RightAngle, open, "the type parameters")?;
         Ok(parameters)

@@ -31,6 +31,15 @@ const OTHER_ARCHITECTURES: [&str; 13] = [
     "sume_switch.p4",
 ];
 
+/// What follows a branch of a conditional.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Continuation {
+    /// `#elif`, `#elifdef` or `#elifndef`.
+    Elif,
+    Else,
+    Endif,
+}
+
 impl Preprocessor<'_> {
     /// Carries out the directive whose `#` was just read.
     pub(super) fn directive(&mut self, hash: Token) {
@@ -51,9 +60,9 @@ impl Preprocessor<'_> {
                 let taken = self.condition_defined(span, rest) == Some(wanted);
                 self.begin_conditional(span, taken);
             }
-            "elif" | "elifdef" | "elifndef" | "else" | "endif" => {
-                self.continue_conditional(span, text == "endif", text == "else", rest)
-            }
+            "elif" | "elifdef" | "elifndef" => self.continue_conditional(span, Continuation::Elif, rest),
+            "else" => self.continue_conditional(span, Continuation::Else, rest),
+            "endif" => self.continue_conditional(span, Continuation::Endif, rest),
             "error" => self.message(Severity::Error, codes::ERROR_DIRECTIVE, span, rest),
             "warning" => self.message(Severity::Warning, codes::WARNING_DIRECTIVE, span, rest),
             "line" => self.line_directive(span, rest),
@@ -422,7 +431,9 @@ impl Preprocessor<'_> {
     }
 
     /// `#elif`, `#else` or `#endif` after a branch that was read.
-    fn continue_conditional(&mut self, span: Span, is_endif: bool, is_else: bool, rest: &[Token]) {
+    fn continue_conditional(&mut self, span: Span, continuation: Continuation, rest: &[Token]) {
+        let is_endif = continuation == Continuation::Endif;
+        let is_else = continuation == Continuation::Else;
         let Some(conditional) = self.frames.last_mut().and_then(|frame| frame.conditionals.last_mut()) else {
             let message = "there is no `#if` to which this belongs";
             self.diagnostics
@@ -442,7 +453,7 @@ impl Preprocessor<'_> {
         if misplaced {
             self.report_after_else(span, opened);
         }
-        if is_endif || is_else {
+        if continuation != Continuation::Elif {
             self.warn_extra(rest);
         }
         if is_endif {

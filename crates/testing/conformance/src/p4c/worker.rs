@@ -74,7 +74,7 @@ fn p4info(program: &str, expected: &Path, options: &Options) -> Result<Verdict> 
     };
     let compiled = forebay_driver::compile(program, options);
     let Some(info) = compiled.p4info else {
-        return Ok(Err(render::render_all(&compiled.diagnostics, &compiled.sources, false)));
+        return Ok(Err(render::render_all(&compiled.diagnostics, &compiled.sources)));
     };
     let differences = forebay_p4info::equivalent(&info, &expected);
     if differences.is_empty() {
@@ -90,7 +90,7 @@ fn p4info(program: &str, expected: &Path, options: &Options) -> Result<Verdict> 
 fn accepted(program: &str, options: &Options) -> Verdict {
     let checked = forebay_driver::check(program, options);
     if checked.diagnostics.has_errors() {
-        return Err(render::render_all(&checked.diagnostics, &checked.sources, false));
+        return Err(render::render_all(&checked.diagnostics, &checked.sources));
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn compile(program: &str, options: &Options) -> std::result::Result<Compiled, St
     let compiled = forebay_driver::compile(program, options);
     match compiled.program {
         Some(_) => Ok(compiled),
-        None => Err(render::render_all(&compiled.diagnostics, &compiled.sources, false)),
+        None => Err(render::render_all(&compiled.diagnostics, &compiled.sources)),
     }
 }
 

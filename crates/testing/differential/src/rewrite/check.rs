@@ -79,7 +79,7 @@ fn compiled(path: &str, text: &str, setup: &Setup) -> Result<(Program, P4Info), 
         diagnostics,
     } = compile(path, &options);
     let both = program.zip(p4info);
-    both.ok_or_else(|| render_all(&diagnostics, &sources, false))
+    both.ok_or_else(|| render_all(&diagnostics, &sources))
 }
 
 fn failures(program: Program, test: &Test) -> Result<Vec<String>, String> {
