@@ -71,6 +71,9 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: forebay_budget::Counting = forebay_budget::Counting;
 
+/// The place in help of options that all commands have: after those of the command, and before `--help`, which has 999.
+const LAST: usize = 998;
+
 /// A P4 platform: check, test and run data planes written in P4_16.
 #[derive(Parser)]
 #[command(
@@ -86,10 +89,24 @@ Exit codes: 0 all is well, 1 the program or a test is wrong, 2 the command could
 )]
 struct CommandLine {
     /// What is said on the standard error
-    #[arg(long, global = true, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    #[arg(
+        long,
+        global = true,
+        display_order = LAST,
+        value_name = "LEVEL",
+        value_enum,
+        default_value_t = LogLevel::Info
+    )]
     log: LogLevel,
     /// How it is said: for people, or as JSON, an object with time, level and message on a line
-    #[arg(long, global = true, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    #[arg(
+        long,
+        global = true,
+        display_order = LAST,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t = LogFormat::Text
+    )]
     log_format: LogFormat,
     #[command(subcommand)]
     command: commands::Command,

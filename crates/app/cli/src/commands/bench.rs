@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Arguments of `forebay bench`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Each program is measured with every combination of the lists, in turns with the same function written by hand, on the same
-packets. `ratio` is the program's packets a second divided by those of the hand-written one, `harness ns` what copying a
+Each program is measured with every combination of the lists, in turns with the same function written by hand, on the same \
+packets. `ratio` is the program's packets a second divided by those of the hand-written one, `harness ns` what copying a \
 frame into a packet costs both. A second is one of the thread on its processor; cycles are those of the time stamp counter.
 Without any program all are measured, with their usual sizes.
 

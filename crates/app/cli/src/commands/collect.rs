@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
     subcommand_negates_reqs = true,
     after_help = "\
 Reports are those of Telemetry Report 2.0, as functions/int sends them. Without --store nothing is kept but metrics.
-The files of the store are Parquet, a row for each hop of a packet; `forebay collect query` and tools such as DuckDB and pandas
+The files of the store are Parquet, a row for each hop of a packet; `forebay collect query` and tools such as DuckDB and pandas \
 read them while more are written. docs/telemetry.md has the columns.
 
 Examples:

@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Arguments of `forebay doctor`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-It looks at the kernel, the rights of this process, AF_XDP and BPF, limits, huge pages, TAP, vhost, processors and their
+It looks at the kernel, the rights of this process, AF_XDP and BPF, limits, huge pages, TAP, vhost, processors and their \
 clock, and at the interfaces that are named. It changes nothing.
 
 Exit codes: 0 switches run here (there may be advice), 1 something is lacking that they need.

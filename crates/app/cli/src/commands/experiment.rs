@@ -31,7 +31,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// What there is
+    /// List the experiments that there are
     List {
         /// Print the list as JSON
         #[arg(long)]

@@ -18,9 +18,9 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// The functions that there are
+    /// List the functions that there are
     List(List),
-    /// Run one as a switch between interfaces
+    /// Run a function as a switch between interfaces
     Run(Run),
 }
 

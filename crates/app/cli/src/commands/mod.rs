@@ -63,7 +63,7 @@ pub enum Command {
     Test(test::Arguments),
     /// Run a program as a switch between interfaces
     Run(Box<run::Arguments>),
-    /// The same with the command line of BMv2's simple_switch_grpc, or of simple_switch with --no-grpc
+    /// Run a program with the command line of BMv2's simple_switch_grpc, or with --no-grpc of simple_switch
     SimpleSwitch(Box<crate::simple_switch::Arguments>),
     /// The commands of BMv2's simple_switch_CLI, to a switch that serves Thrift
     #[command(name = "simple-switch-cli")]

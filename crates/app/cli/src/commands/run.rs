@@ -40,19 +40,27 @@ const LOOK: Duration = Duration::from_millis(50);
 #[command(after_help = "\
 A port is PORT@INTERFACE: the number by which the program knows it, and what it is.
   0@veth0               an existing interface, the fastest way that it supports (needs root)
-  0@xdp:veth0           the same through AF_XDP; xdp:veth0:2 for one receive queue (CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF)
-  0@packet:veth0        the same through a packet socket (CAP_NET_RAW)
-  0@shared:veth0        the same, and sniffers see all that is sent, and what other programs send by the interface comes in
+  0@xdp:veth0           an interface through AF_XDP; xdp:veth0:2 for one receive queue (CAP_NET_RAW,
+                        CAP_NET_ADMIN, CAP_BPF)
+  0@packet:veth0        an interface through a packet socket (CAP_NET_RAW)
+  0@shared:veth0        likewise, and sniffers see all that is sent, and what other programs send by
+                        the interface comes in
   1@tap:NAME            a TAP device, made if it does not exist (needs root or CAP_NET_ADMIN)
-  2@vhost:PATH          the network card of a virtual machine, by vhost-user; options follow, as in 2@vhost:/run/a.sock,mode=client,queues=2
-  2@memif:PATH          memory shared with another switch, VPP or DPDK; options follow, as in 2@memif:/run/x.sock,id=1,role=client
-  2@dpdk:DEVICE         a network card or virtual device by DPDK, with its arguments, as in 2@dpdk:net_tap0,iface=tap0 (docs/ports.md)
-  2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times between packets, …,merged the order of several files
+  2@vhost:PATH          the network card of a virtual machine, by vhost-user; options follow, as in
+                        2@vhost:/run/a.sock,mode=client,queues=2
+  2@memif:PATH          memory shared with another switch, VPP or DPDK; options follow, as in
+                        2@memif:/run/x.sock,id=1,role=client
+  2@dpdk:DEVICE         a network card or virtual device by DPDK, with its arguments, as in
+                        2@dpdk:net_tap0,iface=tap0 (docs/ports.md)
+  2@pcap:IN,OUT         capture files, either may be left out; 2@pcap:IN,OUT,paced keeps the times
+                        between packets, 2@pcap:IN,OUT,merged the order of several files
   3@loopback:           what the program sends to this port comes back in by it
-  3@mem:                a queue in memory that nothing reads and nothing fills: what is sent there counts as sent, 4096 packets
-                        of it, then it is full; for programs that embed the switch, and to try a program without interfaces
-  4@timer:10us,256      packets that a clock makes, one each 10 us, numbered from 0 to 255 again and again, and all of them
-                        once more when the switch stops (programs/common/timer.p4)
+  3@mem:                a queue in memory that nothing reads and nothing fills: 4096 packets that are
+                        sent there count as sent, then it is full; for programs that embed the
+                        switch, and to try a program without interfaces
+  4@timer:10us,256      packets that a clock makes, one each 10 us, numbered from 0 to 255 again and
+                        again, and all of them once more when the switch stops
+                        (programs/common/timer.p4)
 
 Examples:
   forebay run l3fwd.p4 -i 1@veth1 -i 2@veth2 --entries entries.stf

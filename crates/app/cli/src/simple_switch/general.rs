@@ -14,7 +14,7 @@ const JSON_VERSION: &str = "2.24";
     infer_long_args = true,
     disable_version_flag = true,
     after_help = "\
-docs/simple-switch.md says of every option of BMv2 what becomes of it. Started under the name simple_switch or
+docs/simple-switch.md says of every option of BMv2 what becomes of it. Started under the name simple_switch or \
 simple_switch_grpc (a link to forebay), the program takes the command line of either.
 
 Example:

@@ -182,3 +182,11 @@ fn no_switch_is_looked_for_when_a_command_is_wrong() {
         );
     }
 }
+
+#[test]
+fn options_that_all_commands_have_come_last_in_help() {
+    let help = forebay(&["check", "--help"]).stdout;
+    let place = |option: &str| help.find(option).expect("check has it");
+    assert!(place("  --lint <GROUP>") < place("  --log <LEVEL>"), "{help}");
+    assert!(place("  --log-format <FORMAT>") < place("  -h, --help"), "{help}");
+}
