@@ -252,7 +252,7 @@ fn named_counts(pipeline: &Pipeline) -> Vec<Value> {
     counts
 }
 
-/// The same as text, a line for each counter.
+/// What the program has counted in named elements as text, a line for each counter.
 pub fn named_counts_text(counts: &Value) -> String {
     let counts: Vec<&Value> = counts.as_array().into_iter().flatten().collect();
     let mut text = String::new();
@@ -271,7 +271,7 @@ pub fn named_counts_text(counts: &Value) -> String {
     text
 }
 
-/// The same for people, a line for each number that is not zero.
+/// All counters for people, a line for each number that is not zero.
 pub fn counters_text(counters: &Value) -> String {
     let mut text = String::new();
     let sections = [

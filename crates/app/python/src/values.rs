@@ -66,7 +66,7 @@ fn literal(value: BigUint) -> Literal {
     }
 }
 
-/// What an entry of the table invokes, with full names.
+/// What an entry of the table invokes, as the program executes it, with full names.
 pub(crate) fn action(program: &Program, table: &Table, invoked: Invoked) -> Result<EntryAction, String> {
     match invoked {
         Invoked::OfProfile((kind, number)) if kind == "group" => Ok(EntryAction::Group(number)),
@@ -83,7 +83,7 @@ pub(crate) fn action(program: &Program, table: &Table, invoked: Invoked) -> Resu
     }
 }
 
-/// The same backwards.
+/// What an entry invokes, as Python sees it.
 pub(crate) fn invoked(program: &Program, action: &EntryAction) -> Invoked {
     match action {
         EntryAction::Member(member) => Invoked::OfProfile(("member".to_string(), *member)),

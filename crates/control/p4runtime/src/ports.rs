@@ -53,7 +53,7 @@ impl Ports {
         }
     }
 
-    /// The same for a number.
+    /// The port that a controller means by a number. `what` names the field.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` when there can be no such port.

@@ -175,7 +175,7 @@ fn is_written(entity: &Kind) -> bool {
     }
 }
 
-/// The same for a program that is loaded anew and [cleared](clear): without what it begins with.
+/// Updates that bring the program, loaded anew and [cleared](clear), to its present state.
 pub(crate) fn changes(forwarding: &Forwarding) -> Vec<Update> {
     state(forwarding, &initial_registers(forwarding, forwarding))
 }

@@ -271,7 +271,7 @@ impl Shared {
             .unwrap_or_default()
     }
 
-    /// The same for controllers.
+    /// The status of the saved state, for controllers. Its counters are filled in by the caller.
     pub(crate) fn state_report(&self) -> StateReport {
         report_of(&self.keeping(), (self.environment.now)())
     }

@@ -71,7 +71,7 @@ impl Files {
         &self.folder
     }
 
-    /// The same of a folder that is made, without files that were not completed.
+    /// Those of a folder, which is made if it does not exist. Files that were not completed are removed.
     ///
     /// # Errors
     /// When the folder cannot be made or read.

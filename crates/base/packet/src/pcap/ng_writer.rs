@@ -68,7 +68,7 @@ pub struct NgPacket<'a> {
     pub data: &'a [u8],
     /// Which way it went.
     pub direction: Direction,
-    /// The same for a packet that came and what was made of it.
+    /// A number that a packet that came shares with what was made of it.
     pub id: u64,
     /// The queue that it waited in.
     pub queue: Option<u32>,

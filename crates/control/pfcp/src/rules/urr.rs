@@ -27,9 +27,9 @@ const MEASURES_TIME: u8 = 1;
 const MEASURES_VOLUME: u8 = 2;
 /// Bit of Measurement Information (MBQE): usage is measured before QoS is enforced.
 const BEFORE_QOS: u8 = 1;
-/// The same (ISTM): time is measured at once, not from the first packet on.
+/// Bit of Measurement Information (ISTM): time is measured at once, not from the first packet on.
 const IMMEDIATELY: u8 = 8;
-/// The same (MNOP): numbers of packets, too.
+/// Bit of Measurement Information (MNOP): packets are counted, too.
 const WITH_PACKETS: u8 = 16;
 
 /// Triggers that stop packets.

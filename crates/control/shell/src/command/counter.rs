@@ -142,7 +142,7 @@ fn reset_command(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mi
     Ok(Command::Change(kinds.into_iter().map(entity).collect(), Change::Reset))
 }
 
-/// The same entity with nothing counted, or no rates set.
+/// An entity with nothing counted, or no rates set.
 pub(super) fn reset(kind: Kind) -> Kind {
     match kind {
         Kind::CounterEntry(entry) => Kind::CounterEntry(CounterEntry {

@@ -107,7 +107,7 @@ fn direct_question(meter: &DirectMeter, is_default_action: bool) -> Kind {
     })
 }
 
-/// The same with what was counted of each colour.
+/// A question about meters that also asks for what was counted of each colour.
 fn with_colours(kind: Kind) -> Kind {
     let counter_data = Some(MeterCounterData::default());
     match kind {
