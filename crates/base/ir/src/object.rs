@@ -68,6 +68,13 @@ pub struct Table {
     pub location: Location,
 }
 
+impl Table {
+    /// The slot for the colour of its direct meter, if the program reads it.
+    pub fn color_slot(&self) -> Option<SlotId> {
+        self.direct_meter.and_then(|meter| meter.slot)
+    }
+}
+
 /// The colour that meters return when they are not configured, in programs for PSA and PNA: green, whatever colour the
 /// packet had (PSA 1.2 §7.7). For v1model it is plain green, 0.
 pub const UNMETERED: u8 = 3;

@@ -323,6 +323,37 @@ impl Terminator {
         terminator_exprs!(self, unique)
     }
 
+    /// Calls `visit` with every slot that the terminator reads, those in the key of a table included.
+    pub fn for_each_slot_read(&self, program: &Program, visit: &mut impl FnMut(SlotId)) {
+        for expr in self.exprs() {
+            expr.for_each_slot(visit);
+        }
+        if let Terminator::Apply { table, .. } = self {
+            for key in &program.tables[table.index()].keys {
+                key.expr.for_each_slot(visit);
+            }
+        }
+    }
+
+    /// The slots for the results of a look-up: whether it hit, and which action ran.
+    pub fn results(&self) -> impl Iterator<Item = SlotId> + use<> {
+        let results = match self {
+            Terminator::Apply { hit, action_run, .. } => [*hit, *action_run],
+            _ => [None; 2],
+        };
+        results.into_iter().flatten()
+    }
+
+    /// The slots for the [results](Terminator::results) of a look-up, and for the colour of the table's direct meter, which
+    /// is not always written. What actions write is not among them.
+    pub fn slots_written(&self, program: &Program) -> impl Iterator<Item = SlotId> + use<> {
+        let color = match self {
+            Terminator::Apply { table, .. } => program.tables[table.index()].color_slot(),
+            _ => None,
+        };
+        self.results().chain(color)
+    }
+
     /// The references to blocks, to be changed.
     pub fn successors_mut(&mut self) -> Vec<&mut crate::BlockId> {
         match self {

@@ -178,11 +178,9 @@ fn truths(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<S
                 }
             }
         }
-        if let Terminator::Apply {
-            table, hit, action_run, ..
-        } = &body.blocks[block.index()].terminator
-        {
-            others.extend(hit.iter().chain(action_run));
+        let terminator = &body.blocks[block.index()].terminator;
+        others.extend(terminator.results());
+        if let Terminator::Apply { table, .. } = terminator {
             others.extend(key_slots(&program.tables[table.index()]));
         }
     }
@@ -395,11 +393,9 @@ impl<'a> Splitter<'a> {
             group.push(index);
         }
         self.operations(block, &group);
-        if let Terminator::Apply {
-            table, hit, action_run, ..
-        } = &body.blocks[block.index()].terminator
-        {
-            self.table(*table, block, hit.iter().chain(action_run).copied().collect());
+        let terminator = &body.blocks[block.index()].terminator;
+        if let Terminator::Apply { table, .. } = terminator {
+            self.table(*table, block, terminator.results().collect());
         }
     }
 

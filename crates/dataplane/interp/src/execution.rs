@@ -281,7 +281,7 @@ impl<'a, O: Objects, T: Tracer> Execution<'a, O, T> {
         if let Some(slot) = hit {
             self.assign(slot, Bits::from_bool(found.hit.is_some()), location);
         }
-        if let (Some(slot), Some(color)) = (table.direct_meter.and_then(|meter| meter.slot), found.color) {
+        if let (Some(slot), Some(color)) = (table.color_slot(), found.color) {
             let width = self.program.slot(slot).width;
             self.assign(slot, Bits::new(width, color.into()), location);
         }

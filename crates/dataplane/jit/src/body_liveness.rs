@@ -37,15 +37,9 @@ fn before_block(program: &Program, block: &Block, at_start: &[IndexSet], ends: &
         Terminator::Return => ends.returned.clone(),
         Terminator::Exit => ends.exited.clone(),
         Terminator::Reject(_) => ends.rejected.unwrap_or(ends.returned).clone(),
-        Terminator::Apply {
-            table,
-            hit,
-            action_run,
-            next,
-        } => {
+        Terminator::Apply { table, next, .. } => {
             let mut live = before_actions(program, *table, &at_start[next.index()], ends.exited);
-            let results = [*hit, *action_run].into_iter().flatten();
-            results.for_each(|slot| live.remove(slot.index()));
+            block.terminator.results().for_each(|slot| live.remove(slot.index()));
             live
         }
         other => after_terminator(program, other, at_start),
@@ -84,14 +78,7 @@ pub(crate) fn after_terminator(program: &Program, terminator: &Terminator, at_st
 
 /// Adds what a terminator reads, the keys of a table included.
 pub(crate) fn read_by_terminator(program: &Program, terminator: &Terminator, live: &mut IndexSet) {
-    for expr in terminator.exprs() {
-        read(expr, live);
-    }
-    if let Terminator::Apply { table, .. } = terminator {
-        for key in &program.tables[table.index()].keys {
-            read(&key.expr, live);
-        }
-    }
+    terminator.for_each_slot_read(program, &mut |slot| live.insert(slot.index()));
 }
 
 /// Updates the live slots from after an operation to before it.

@@ -13,7 +13,7 @@
 
 use crate::analysis::action_body;
 use crate::tables::key_spec;
-use forebay_ir::{ActionId, Body, Expr, Op, Program, SlotId, TableId, Terminator};
+use forebay_ir::{ActionId, Body, Expr, Op, Program, SlotId, TableId};
 use forebay_tables::{KeySpec, Search};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -186,13 +186,7 @@ fn written(program: &Program, body: &Body) -> BTreeSet<SlotId> {
         for statement in &block.statements {
             slots.extend(statement.op.slots_written(program));
         }
-        if let Terminator::Apply {
-            table, hit, action_run, ..
-        } = &block.terminator
-        {
-            let color = program.tables[table.index()].direct_meter.and_then(|meter| meter.slot);
-            slots.extend([*hit, *action_run, color].into_iter().flatten());
-        }
+        slots.extend(block.terminator.slots_written(program));
     }
     slots
 }

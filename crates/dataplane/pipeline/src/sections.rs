@@ -317,13 +317,10 @@ impl Walk<'_> {
             if !self.statements(&block.statements[first..]) {
                 continue;
             }
-            if let Terminator::Apply {
-                table, hit, action_run, ..
-            } = block.terminator
-            {
+            if let Terminator::Apply { table, .. } = block.terminator {
                 self.apply(table);
-                self.written.extend(hit.into_iter().chain(action_run));
             }
+            self.written.extend(block.terminator.results());
             let next = successors(&block.terminator).into_iter();
             waiting.extend(
                 next.filter(|next| inside[next.index()] && seen.insert(*next))

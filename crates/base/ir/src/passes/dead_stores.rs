@@ -11,7 +11,7 @@
 //! In addition, a store to any slot is dead when the same block stores to it again, and nothing in between reads the
 //! slot or may end the body: `setValid()` sets all fields of a header, and the program then sets them again.
 
-use crate::{Block, Body, BodyId, IndexSet, Op, Program, SlotId, SlotKind, Statement, Terminator};
+use crate::{Block, Body, BodyId, IndexSet, Op, Program, SlotId, SlotKind, Statement, Table, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Removes assignments to local slots whose value is never used, and other operations that only compute such a value.
@@ -59,11 +59,7 @@ impl Uses {
         for slot in program.intrinsic.values().chain(program.field_lists.values().flatten()) {
             uses.outside(*slot);
         }
-        for slot in program
-            .tables
-            .iter()
-            .filter_map(|table| table.direct_meter.as_ref()?.slot)
-        {
+        for slot in program.tables.iter().filter_map(Table::color_slot) {
             uses.user[slot.index()] = User::Several;
         }
         for (index, body) in program.bodies.iter().enumerate() {
@@ -85,10 +81,10 @@ impl Uses {
             statement.op.for_each_slot_read(&mut |slot| self.read(slot, body));
             statement.op.target().iter().for_each(|slot| self.named(*slot, body));
         }
-        for_each_terminator_read(&block.terminator, program, &mut |slot| self.read(slot, body));
-        if let Terminator::Apply { hit, action_run, .. } = &block.terminator {
-            hit.iter().chain(action_run).for_each(|slot| self.named(*slot, body));
-        }
+        block
+            .terminator
+            .for_each_slot_read(program, &mut |slot| self.read(slot, body));
+        block.terminator.results().for_each(|slot| self.named(slot, body));
     }
 
     fn read(&mut self, slot: SlotId, body: BodyId) {
@@ -103,18 +99,6 @@ impl Uses {
             User::One(other) if other == body => User::One(body),
             User::One(_) | User::Several => User::Several,
         };
-    }
-}
-
-/// The slots that a terminator reads, including those of the key of a table that it applies.
-fn for_each_terminator_read(terminator: &Terminator, program: &Program, visit: &mut impl FnMut(SlotId)) {
-    for expr in terminator.exprs() {
-        expr.for_each_slot(visit);
-    }
-    if let Terminator::Apply { table, .. } = terminator {
-        for key in &program.tables[table.index()].keys {
-            key.expr.for_each_slot(visit);
-        }
     }
 }
 
@@ -246,12 +230,8 @@ impl<'a> Liveness<'a> {
 
     fn before_terminator(&self, terminator: &Terminator) -> IndexSet {
         let mut live = self.after_terminator(terminator);
-        if let Terminator::Apply { hit, action_run, .. } = terminator {
-            hit.iter()
-                .chain(action_run)
-                .for_each(|slot| self.kill(*slot, &mut live));
-        }
-        for_each_terminator_read(terminator, self.program, &mut |slot| self.make_live(slot, &mut live));
+        terminator.results().for_each(|slot| self.kill(slot, &mut live));
+        terminator.for_each_slot_read(self.program, &mut |slot| self.make_live(slot, &mut live));
         live
     }
 

@@ -161,12 +161,9 @@ fn interferences(
         }
     };
     let mut live = liveness.behind(&block.block.terminator);
-    if let Terminator::Apply {
-        table, hit, action_run, ..
-    } = &block.block.terminator
-    {
+    if let Terminator::Apply { table, .. } = &block.block.terminator {
         live.extend(&liveness.behind_lookup(block));
-        let results = [*hit, *action_run].into_iter().flatten();
+        let results = block.block.terminator.results();
         note(&mut results.chain(written_by_actions(program, *table)), None, &live);
     }
     let mut live = liveness.at_end_of_statements(block);

@@ -85,14 +85,9 @@ impl Origins {
         // What is done for copies comes after every look-up whose result is kept.
         for block in flow.blocks.iter().filter(|block| block.copies.is_none()) {
             origins.statements(program, &block.block.statements, None);
-            if let Terminator::Apply {
-                table, hit, action_run, ..
-            } = block.block.terminator
-            {
-                let declared = &program.tables[table.index()];
-                let color = declared.direct_meter.and_then(|meter| meter.slot);
-                origins.changing.extend(color);
-                for slot in hit.into_iter().chain(action_run) {
+            if let Terminator::Apply { table, .. } = block.block.terminator {
+                origins.changing.extend(program.tables[table.index()].color_slot());
+                for slot in block.block.terminator.results() {
                     origins.by_actions.entry(slot).or_default().insert(table);
                 }
                 for block in actions_of(program, table).flat_map(|action| &action.blocks) {

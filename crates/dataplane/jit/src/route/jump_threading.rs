@@ -397,7 +397,7 @@ pub(super) fn in_case(keys: &[Expr], case: &SelectCase, facts: &Facts) -> Facts 
 /// The slots that some action of a table writes, and the slot for the colour of its meter.
 pub(super) fn written_by_actions(program: &Program, table: TableId) -> impl Iterator<Item = SlotId> {
     let written = operations_of_actions(program, table).flat_map(|op| op.slots_written(program));
-    written.chain(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot))
+    written.chain(program.tables[table.index()].color_slot())
 }
 
 /// These slots without those that are only set to the value that they certainly have.
@@ -411,7 +411,7 @@ fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl 
     };
     let changes = operations_of_actions(program, table).filter(move |op| !keeps(op));
     let changed = changes.flat_map(|op| op.slots_written(program));
-    changed.chain(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot))
+    changed.chain(program.tables[table.index()].color_slot())
 }
 
 fn operations_of_actions(program: &Program, table: TableId) -> impl Iterator<Item = &Op> {

@@ -36,12 +36,6 @@ pub(super) fn crossings(program: &Program, live: &FlowLiveness<'_>, flow: &Flow,
     waiting.map(crossing).collect()
 }
 
-/// The slots that a look-up writes before an action runs. The direct meter's colour is not among them, since it is not
-/// always written.
-fn results(hit: &Option<SlotId>, action_run: &Option<SlotId>) -> impl Iterator<Item = SlotId> {
-    [*hit, *action_run].into_iter().flatten()
-}
-
 /// The slots that are live at the beginning of each block of a flow.
 pub(super) struct FlowLiveness<'a> {
     pub(super) program: &'a Program,
@@ -139,16 +133,15 @@ impl<'a> FlowLiveness<'a> {
 
     /// The slots live between a look-up and its results.
     pub(super) fn behind_lookup(&self, block: &FlowBlock) -> IndexSet {
-        let behind = self.behind(&block.block.terminator);
-        let Terminator::Apply {
-            table, hit, action_run, ..
-        } = &block.block.terminator
-        else {
+        let terminator = &block.block.terminator;
+        let behind = self.behind(terminator);
+        let Terminator::Apply { table, .. } = terminator else {
             return behind;
         };
         let at_exit = block.exit.map_or(&behind, |exit| &self.at_start[exit.index()]);
         let mut live = before_actions(self.program, *table, &behind, at_exit);
-        results(hit, action_run).for_each(|slot| live.remove(slot.index()));
+        // The direct meter's colour is not always written.
+        terminator.results().for_each(|slot| live.remove(slot.index()));
         live
     }
 
@@ -314,13 +307,10 @@ pub(super) fn written_at_end(program: &Program, route: &Route, block: &FlowBlock
             .for_each(|slot| written.insert(slot.index())),
         Some(Joint::Left | Joint::Deparse) | None => {}
     }
-    if let Terminator::Apply {
-        table, hit, action_run, ..
-    } = &block.block.terminator
-    {
+    let terminator = &block.block.terminator;
+    if let Terminator::Apply { table, .. } = terminator {
         let by_actions = written_by_actions(program, *table);
-        results(hit, action_run)
-            .chain(by_actions)
-            .for_each(|slot| written.insert(slot.index()));
+        let slots = terminator.results().chain(by_actions);
+        slots.for_each(|slot| written.insert(slot.index()));
     }
 }

@@ -159,21 +159,13 @@ impl Accesses {
 
     /// Adds the accesses of a terminator, including all actions of a table.
     fn terminator(&mut self, program: &Program, terminator: &Terminator) {
-        self.read.extend(slots_of_decision(terminator));
-        let Terminator::Apply {
-            table, hit, action_run, ..
-        } = terminator
-        else {
+        terminator.for_each_slot_read(program, &mut |slot| {
+            self.read.insert(slot);
+        });
+        self.written.extend(terminator.slots_written(program));
+        let Terminator::Apply { table, .. } = terminator else {
             return;
         };
-        let declared = &program.tables[table.index()];
-        for key in &declared.keys {
-            key.expr.for_each_slot(&mut |slot| {
-                self.read.insert(slot);
-            });
-        }
-        let color = declared.direct_meter.and_then(|meter| meter.slot);
-        self.written.extend([*hit, *action_run, color].into_iter().flatten());
         for block in actions_of(program, *table).flat_map(|body| &body.blocks) {
             self.statements(program, &block.statements);
             self.read.extend(slots_of_decision(&block.terminator));

@@ -154,9 +154,8 @@ impl Place<'_> {
     fn writes(&self, program: &Program, slot: SlotId) -> bool {
         match self.operation {
             Operation::Op(op) => op.slots_written(program).into_iter().any(|written| written == slot),
-            Operation::Ends(Terminator::Apply { hit, action_run, .. }) => [*hit, *action_run].contains(&Some(slot)),
-            Operation::Ends(_) => false,
-            Operation::Applies(table) => table.direct_meter.and_then(|meter| meter.slot) == Some(slot),
+            Operation::Ends(terminator) => terminator.results().any(|result| result == slot),
+            Operation::Applies(table) => table.color_slot() == Some(slot),
         }
     }
 

@@ -126,13 +126,7 @@ pub(super) fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
         for statement in &block.statements {
             written.extend(statement.op.slots_written(program));
         }
-        if let Terminator::Apply {
-            table, hit, action_run, ..
-        } = &block.terminator
-        {
-            let color = program.tables[table.index()].direct_meter.and_then(|meter| meter.slot);
-            written.extend(hit.iter().chain(action_run).copied().chain(color));
-        }
+        written.extend(block.terminator.slots_written(program));
     }
     written
 }

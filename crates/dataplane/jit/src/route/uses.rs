@@ -453,23 +453,16 @@ impl Use {
             for statement in &block.statements {
                 self.op(program, &statement.op);
             }
-            for expr in block.terminator.exprs() {
-                expr.for_each_slot(&mut |slot| self.read(slot));
-            }
-            if let Terminator::Apply {
-                table, hit, action_run, ..
-            } = &block.terminator
-            {
-                self.write(hit.iter().chain(action_run).copied());
+            block
+                .terminator
+                .for_each_slot_read(program, &mut |slot| self.read(slot));
+            self.write(block.terminator.slots_written(program));
+            if let Terminator::Apply { table, .. } = &block.terminator {
                 let declared = &program.tables[table.index()];
                 let is_metered = declared.direct_meter.is_some();
                 self.effects |= declared.direct_counter.is_some() || is_metered || declared.supports_timeout;
                 self.ordered |= is_metered;
                 self.changes_state |= is_metered;
-                self.write(declared.direct_meter.and_then(|meter| meter.slot));
-                for key in &declared.keys {
-                    key.expr.for_each_slot(&mut |slot| self.read(slot));
-                }
                 for action in actions_of(program, *table) {
                     self.body(program, action);
                 }

@@ -285,9 +285,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn color_slot(&self, id: TableId) -> Option<SlotId> {
-        self.program.tables[id.index()]
-            .direct_meter
-            .and_then(|meter| meter.slot)
+        self.program.tables[id.index()].color_slot()
     }
 
     /// Writes a meter's colour, if there is one.

@@ -135,14 +135,8 @@ fn read(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
                 slots.extend(of_header(header));
             }
         }
-        for expr in block.terminator.exprs() {
-            expr.for_each_slot(&mut |slot| _ = slots.insert(slot));
-        }
-        if let Terminator::Apply { table, .. } = block.terminator {
-            for key in &program.tables[table.index()].keys {
-                key.expr.for_each_slot(&mut |slot| _ = slots.insert(slot));
-            }
-        }
+        let terminator = &block.terminator;
+        terminator.for_each_slot_read(program, &mut |slot| _ = slots.insert(slot));
     }
 }
 
@@ -152,12 +146,6 @@ fn written(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
         for statement in &block.statements {
             slots.extend(statement.op.slots_written(program));
         }
-        if let Terminator::Apply {
-            table, hit, action_run, ..
-        } = block.terminator
-        {
-            slots.extend([hit, action_run].into_iter().flatten());
-            slots.extend(program.tables[table.index()].direct_meter.and_then(|meter| meter.slot));
-        }
+        slots.extend(block.terminator.slots_written(program));
     }
 }

@@ -347,18 +347,10 @@ impl Walk<'_> {
                     returned.insert(self.rejected(known, error));
                 }
                 Terminator::Exit => _ = exited.insert(known),
-                Terminator::Apply {
-                    table,
-                    hit,
-                    action_run,
-                    next,
-                } => {
-                    hit.iter()
-                        .chain(action_run)
-                        .for_each(|slot| _ = known.constants.remove(slot));
+                Terminator::Apply { table, next, .. } => {
+                    let written = block.terminator.slots_written(program);
+                    written.for_each(|slot| _ = known.constants.remove(&slot));
                     let declared = &program.tables[table.index()];
-                    let colour = declared.direct_meter.and_then(|meter| meter.slot);
-                    colour.iter().for_each(|slot| _ = known.constants.remove(slot));
                     declared.keys.iter().for_each(|key| self.read(&key.expr, &known));
                     for action in program.bodies_of_actions(*table) {
                         let [done, left] = self.body(action, BTreeSet::from([known.clone()]))?;

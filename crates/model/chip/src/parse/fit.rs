@@ -67,13 +67,7 @@ fn headers_used(program: &Program, roles: &[Role]) -> BTreeSet<HeaderId> {
             statement.op.for_each_slot_read(&mut see);
             statement.op.target().into_iter().for_each(&mut see);
         }
-        for expr in block.terminator.exprs() {
-            expr.for_each_slot(&mut see);
-        }
-        if let Terminator::Apply { table, .. } = &block.terminator {
-            let keys = &program.tables[table.index()].keys;
-            keys.iter().for_each(|key| key.expr.for_each_slot(&mut see));
-        }
+        block.terminator.for_each_slot_read(program, &mut see);
     }
     used
 }
