@@ -184,8 +184,7 @@ fn is_without_memory(pipeline: &Pipeline) -> bool {
     if (pipeline.program().digests.iter()).any(|digest| digest.to.table().is_some()) {
         return false;
     }
-    let blocks = pipeline.program().bodies.iter().flat_map(|body| &body.blocks);
-    let mut statements = blocks.flat_map(|block| &block.statements);
+    let mut statements = pipeline.program().statements();
     !statements.any(|statement| {
         matches!(
             statement.op,

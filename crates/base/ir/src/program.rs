@@ -166,9 +166,19 @@ impl Program {
 
     /// Whether any body calls `random`.
     pub fn draws_random_numbers(&self) -> bool {
-        let blocks = self.bodies.iter().flat_map(|body| &body.blocks);
-        let mut statements = blocks.flat_map(|block| &block.statements);
-        statements.any(|statement| matches!(statement.op, Op::Random { .. }))
+        self.statements()
+            .any(|statement| matches!(statement.op, Op::Random { .. }))
+    }
+
+    /// The statements of all bodies.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.bodies.iter().flat_map(Body::statements)
+    }
+
+    /// The statements of all bodies, to be changed.
+    pub fn statements_mut(&mut self) -> impl Iterator<Item = &mut Statement> {
+        let blocks = self.bodies.iter_mut().flat_map(|body| &mut body.blocks);
+        blocks.flat_map(|block| &mut block.statements)
     }
 }
 
@@ -408,6 +418,11 @@ impl Expr {
 }
 
 impl Body {
+    /// The statements of all blocks.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.blocks.iter().flat_map(|block| &block.statements)
+    }
+
     /// For each block, whether a path leads to it from the entry.
     pub fn reachable_blocks(&self) -> Vec<bool> {
         let mut reached = vec![false; self.blocks.len()];

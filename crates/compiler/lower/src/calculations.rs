@@ -45,8 +45,7 @@ pub fn name(program: &mut Program) {
         }
     }
     program.calculations = named;
-    let blocks = program.bodies.iter_mut().flat_map(|body| &mut body.blocks);
-    for statement in blocks.flat_map(|block| &mut block.statements) {
+    for statement in program.statements_mut() {
         if let Op::Hash { algorithm, .. } | Op::UpdateChecksum { algorithm, .. } | Op::VerifyChecksum { algorithm, .. } =
             &mut statement.op
             && let HashAlgorithm::Custom(id) = algorithm
@@ -101,10 +100,7 @@ fn actions_of(program: &Program, body: BodyId) -> Vec<BodyId> {
 }
 
 fn first_location(program: &Program, body: BodyId) -> (u32, u32) {
-    let mut statements = program.bodies[body.index()]
-        .blocks
-        .iter()
-        .flat_map(|block| &block.statements);
+    let mut statements = program.bodies[body.index()].statements();
     let Location { file, line } = statements.next().map(|first| first.location).unwrap_or_default();
     (file, line)
 }

@@ -114,8 +114,7 @@ impl Effects {
     /// Of an action.
     pub(crate) fn of_action(program: &Program, action: &Action) -> Effects {
         let body: &Body = &program.bodies[action.body.index()];
-        let ops = body.blocks.iter().flat_map(|block| &block.statements);
-        let mut effects = Effects::of(program, ops.map(|statement| &statement.op));
+        let mut effects = Effects::of(program, body.statements().map(|statement| &statement.op));
         for expr in body.blocks.iter().flat_map(|block| block.terminator.exprs()) {
             effects.reads.extend(slots_of(expr));
         }

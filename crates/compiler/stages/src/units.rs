@@ -84,7 +84,6 @@ pub(crate) fn units_of(program: &Program, body: &Body, conditions: &Conditions, 
 
 /// Hashes of which nothing but indices is made: by slot, what they are computed of.
 fn index_hashes(program: &Program, body: &Body, conditions: &Conditions) -> BTreeMap<SlotId, Slots> {
-    let statements = || body.blocks.iter().flat_map(|block| &block.statements);
     let mut hashes: BTreeMap<SlotId, Slots> = BTreeMap::new();
     for block in &conditions.order {
         for statement in &body.blocks[block.index()].statements {
@@ -94,7 +93,7 @@ fn index_hashes(program: &Program, body: &Body, conditions: &Conditions) -> BTre
             }
         }
     }
-    let other_reads = statements().flat_map(|statement| match &statement.op {
+    let other_reads = body.statements().flat_map(|statement| match &statement.op {
         Op::RegisterWrite { value, .. } => slots_of(value),
         op if index_of(op).is_some() => Slots::new(),
         Op::EnterAtomic { .. } => Slots::new(),
@@ -115,7 +114,7 @@ fn index_hashes(program: &Program, body: &Body, conditions: &Conditions) -> BTre
     // An index that is something else at times waits for that, too.
     for other in &program.bodies {
         let is_own = std::ptr::eq(other, body);
-        for statement in other.blocks.iter().flat_map(|block| &block.statements) {
+        for statement in other.statements() {
             let op = &statement.op;
             // A constant of the control itself is there from the start.
             if is_own && (index_hash(op).is_some() || reads_of(op).is_empty()) {
@@ -153,9 +152,8 @@ fn reads_elsewhere(program: &Program, body: &Body) -> Slots {
 /// What actions, and controls beside this one, write.
 fn writes_elsewhere(program: &Program, body: &Body) -> Slots {
     let others = program.bodies.iter().filter(|other| !std::ptr::eq(*other, body));
-    let blocks = others.flat_map(|other| &other.blocks);
-    let statements = blocks.flat_map(|block| &block.statements);
-    statements
+    others
+        .flat_map(|other| other.statements())
         .flat_map(|statement| statement.op.slots_written(program))
         .collect()
 }
@@ -523,7 +521,7 @@ impl<'a> Splitter<'a> {
         self.note_impossible(&effects, table.location);
         let mut demand = Demand::of_table(program, table);
         let bodies = actions.map(|action| &program.bodies[action.body.index()]);
-        let ops = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+        let ops = bodies.flat_map(|body: &Body| body.statements());
         let (mut registers, mut counters, mut meters) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for statement in ops {
             match &statement.op {

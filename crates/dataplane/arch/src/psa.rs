@@ -399,11 +399,8 @@ pub fn supported_class(program: &Program, class_of_service: SlotId) -> Expr {
 /// Whether a block has visible effects other than the frame that it puts together: digests, registers, counters. A
 /// dropped packet has such effects of its deparser, too.
 pub fn has_effects(program: &Program, role: Role) -> bool {
-    let body = program.stages.get(&role).map(|body| &program.bodies[body.index()]);
-    let blocks = body.into_iter().flat_map(|body| &body.blocks);
-    let mut ops = blocks
-        .flat_map(|block| &block.statements)
-        .map(|statement| &statement.op);
+    let statements = program.stage(role).into_iter().flat_map(|body| body.statements());
+    let mut ops = statements.map(|statement| &statement.op);
     ops.any(|op| {
         matches!(
             op,

@@ -98,8 +98,7 @@ impl RequestedFeatures {
             resubmit: false,
             recirculate: false,
         };
-        let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
-        for statement in blocks.flat_map(|block| &block.statements) {
+        for statement in program.statements() {
             requested.clone |= matches!(statement.op, Op::Clone { .. });
             requested.resubmit |= matches!(statement.op, Op::Resubmit { .. });
             requested.recirculate |= matches!(statement.op, Op::Recirculate { .. });

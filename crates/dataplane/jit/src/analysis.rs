@@ -186,11 +186,7 @@ fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
 
 /// Whether the program truncates packets.
 pub(crate) fn truncates(program: &Program) -> bool {
-    let mut statements = program
-        .bodies
-        .iter()
-        .flat_map(|body| &body.blocks)
-        .flat_map(|block| &block.statements);
+    let mut statements = program.statements();
     statements.any(|statement| matches!(statement.op, Op::Truncate { .. }))
 }
 

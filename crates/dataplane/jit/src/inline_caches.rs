@@ -93,7 +93,7 @@ pub(crate) fn determines(program: &Program, action: ActionId, key: &BTreeSet<Slo
 pub(crate) fn writes_data_alone(program: &Program, action: ActionId, key: &BTreeSet<SlotId>) -> bool {
     let body = action_body(program, &program.actions[action.index()]);
     let is_straight = body.blocks.len() == 1;
-    let mut statements = body.blocks.iter().flat_map(|block| &block.statements);
+    let mut statements = body.statements();
     statements.all(|statement| {
         let written = statement.op.slots_written(program);
         let is_of_data = matches!(&statement.op, Op::Assign { value, .. } if is_straight && is_data(value));

@@ -102,7 +102,7 @@ impl RegisterBanks {
 fn first_indices(program: &Program) -> BTreeMap<RegisterId, (usize, SlotId)> {
     let mut indices = BTreeMap::new();
     for (number, body) in program.bodies.iter().enumerate() {
-        for statement in body.blocks.iter().flat_map(|block| &block.statements) {
+        for statement in body.statements() {
             if let Op::RegisterRead { register, index, .. } | Op::RegisterWrite { register, index, .. } = &statement.op
                 && let Expr::Slot(slot) = index
             {

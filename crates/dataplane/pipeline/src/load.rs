@@ -186,12 +186,7 @@ impl Pipeline {
 
     /// Whether the program contains a resubmission.
     pub fn resubmits(&self) -> bool {
-        let mut statements = self
-            .program
-            .bodies
-            .iter()
-            .flat_map(|body| &body.blocks)
-            .flat_map(|block| &block.statements);
+        let mut statements = self.program.statements();
         let graph = self.program.graph.as_ref();
         let ends = graph.iter().flat_map(|graph| &graph.blocks).map(|block| &block.end);
         let mut ends = ends.filter(|end| matches!(end, End::Finish(Finish::Resubmit(_))));

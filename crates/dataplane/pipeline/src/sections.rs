@@ -99,8 +99,7 @@ fn is_access(statement: &Statement) -> bool {
 /// The registers that covered actions of a table access.
 fn covered_registers(program: &Program, table: TableId, covered: &BTreeSet<BodyId>) -> BTreeSet<RegisterId> {
     let bodies = program.bodies_of_actions(table).filter(|body| covered.contains(body));
-    let blocks = bodies.flat_map(|body| &program.bodies[body.index()].blocks);
-    let statements = blocks.flat_map(|block| &block.statements);
+    let statements = bodies.flat_map(|body| program.bodies[body.index()].statements());
     statements
         .filter_map(|statement| register_of(&statement.op))
         .map(|(register, _)| register)
@@ -348,8 +347,7 @@ impl Walk<'_> {
         self.section.registers.extend(&self.of_tables[table.index()]);
         self.is_unknown |= !self.of_tables[table.index()].is_empty();
         for body in self.program.bodies_of_actions(table) {
-            let blocks = self.program.bodies[body.index()].blocks.iter();
-            for statement in blocks.flat_map(|block| &block.statements) {
+            for statement in self.program.bodies[body.index()].statements() {
                 self.written.extend(statement.op.slots_written(self.program));
             }
         }
@@ -429,8 +427,8 @@ fn write_locks(program: &mut Program, sections: &[Section], locks: &RegisterLock
         statements[section.statement].op = Op::EnterAtomic { lock, index };
     }
     for body in &mut program.bodies {
-        let mut statements = body.blocks.iter().flat_map(|block| &block.statements);
-        if !statements.any(|statement| matches!(statement.op, Op::EnterAtomic { .. })) {
+        let is_entered = |statement: &Statement| matches!(statement.op, Op::EnterAtomic { .. });
+        if !body.statements().any(is_entered) {
             unmark(body);
         }
     }

@@ -372,7 +372,7 @@ fn sends_digests(program: &crate::Program, body: &Body) -> bool {
                     let body = action.and_then(|action| program.bodies.get(action.body.index()));
                     // Actions do not apply tables.
                     body.is_some_and(|body| {
-                        let mut statements = body.blocks.iter().flat_map(|block| &block.statements);
+                        let mut statements = body.statements();
                         statements.any(|statement| matches!(statement.op, Op::Digest { .. }))
                     })
                 })

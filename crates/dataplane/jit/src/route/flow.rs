@@ -355,8 +355,7 @@ impl Flow {
 
 /// The slot for the result of verification, if the program verifies checksums.
 fn tested_result(program: &Program, route: &Route) -> Option<SlotId> {
-    let blocks = &program.bodies[route.verify_checksum.index()].blocks;
-    let mut statements = blocks.iter().flat_map(|block| &block.statements);
+    let mut statements = program.bodies[route.verify_checksum.index()].statements();
     let verifies = statements.any(|statement| matches!(statement.op, Op::VerifyChecksum { .. }));
     route
         .checksum_error

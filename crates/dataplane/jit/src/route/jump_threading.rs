@@ -415,7 +415,6 @@ fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl 
 }
 
 fn operations_of_actions(program: &Program, table: TableId) -> impl Iterator<Item = &Op> {
-    let blocks = actions_of(program, table).flat_map(|action| &action.blocks);
-    let statements = blocks.flat_map(|block| &block.statements);
+    let statements = actions_of(program, table).flat_map(|action| action.statements());
     statements.map(|statement| &statement.op)
 }

@@ -238,11 +238,7 @@ impl Plan {
 
 /// Slots that are read as varbit data, in all bodies.
 fn varbits(program: &Program) -> BTreeSet<SlotId> {
-    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
-    let ops = blocks
-        .flat_map(|block| &block.statements)
-        .map(|statement| &statement.op);
-    let items = ops.flat_map(Op::data);
+    let items = program.statements().flat_map(|statement| statement.op.data());
     items
         .flat_map(|item| match item {
             DataItem::Varbit { value, length } => vec![*value, *length],

@@ -91,7 +91,7 @@ fn deciding(body: &Body) -> BTreeSet<SlotId> {
     }
     loop {
         let before = slots.len();
-        for statement in body.blocks.iter().flat_map(|block| &block.statements) {
+        for statement in body.statements() {
             if let Op::Assign { slot, value } = &statement.op
                 && slots.contains(slot)
             {

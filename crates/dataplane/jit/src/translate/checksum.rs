@@ -414,8 +414,7 @@ pub(super) type Changing = BTreeSet<SlotId>;
 
 /// The data of a body's Internet checksums.
 fn checksum_data(program: &Program, body: forebay_ir::BodyId) -> impl Iterator<Item = &[DataItem]> {
-    let blocks = program.bodies[body.index()].blocks.iter();
-    let statements = blocks.flat_map(|block| &block.statements);
+    let statements = program.bodies[body.index()].statements();
     statements.filter_map(|statement| match &statement.op {
         Op::VerifyChecksum {
             data,

@@ -501,8 +501,8 @@ impl<'a> Translator<'_, 'a, '_> {
 /// Whether a body that runs after a queue draws random numbers.
 fn draws_behind_queue(program: &Program, region: &GraphRegion<'_>) -> bool {
     let draws = |body: &Body| {
-        let mut ops = body.blocks.iter().flat_map(|block| &block.statements);
-        ops.any(|statement| matches!(statement.op, Op::Random { .. }))
+        body.statements()
+            .any(|statement| matches!(statement.op, Op::Random { .. }))
     };
     let blocks = region.plan.behind_queue.iter().map(|id| region.graph.block(*id));
     let runs = blocks.filter_map(|block| match block.end {

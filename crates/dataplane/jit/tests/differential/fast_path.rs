@@ -43,12 +43,7 @@ const REQUESTS: [&str; 2] = ["request.resubmit", "request.recirculate"];
 fn with_slots_for_requests(mut program: Program) -> Program {
     let number = program.slots.len() as u32;
     let mut is_found = false;
-    for statement in program
-        .bodies
-        .iter_mut()
-        .flat_map(|body| &mut body.blocks)
-        .flat_map(|block| &mut block.statements)
-    {
+    for statement in program.statements_mut() {
         let (slot, list) = match &statement.op {
             Op::Resubmit { field_list } => (SlotId(number), field_list.clone()),
             Op::Recirculate { field_list } => (SlotId(number + 1), field_list.clone()),
@@ -132,8 +127,7 @@ fn route(program: &Program) -> Route {
 /// exactly what follows the headers that it has extracted.
 fn has_plain_headers(program: &Program) -> bool {
     let kind = |slot: SlotId| program.slot(slot).kind;
-    let parser = &program.bodies[generate::PARSER.index()];
-    let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
+    let mut parsing = program.bodies[generate::PARSER.index()].statements();
     let only_extracts = parsing.all(|statement| match &statement.op {
         Op::Advance { .. } => false,
         op => op.target().is_none_or(|slot| !matches!(kind(slot), SlotKind::Valid(_))),
@@ -143,10 +137,7 @@ fn has_plain_headers(program: &Program) -> bool {
         let mut parts = header.fields.split(|field| field.length.is_some());
         parts.all(|fields| bits(fields).is_multiple_of(8))
     };
-    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
-    let mut ops = blocks
-        .flat_map(|block| &block.statements)
-        .map(|statement| &statement.op);
+    let mut ops = program.statements().map(|statement| &statement.op);
     let sets_length = |op: &Op| {
         let target = op.target();
         matches!(op, Op::Assign { .. }) && target.is_some_and(|slot| matches!(kind(slot), SlotKind::VarbitLength(_)))

@@ -34,8 +34,7 @@ use std::collections::BTreeSet;
 /// parser left, all in whole bytes.
 pub(crate) fn obstacle_in_egress(program: &Program, layout: &Layout, route: &Route) -> Option<(Location, String)> {
     let is_validity = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_));
-    let parser = &program.bodies[route.parser.index()];
-    let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
+    let mut parsing = program.bodies[route.parser.index()].statements();
     let more_than_extracts = parsing.find(|statement| match &statement.op {
         Op::Advance { .. } => true,
         op => op.target().is_some_and(is_validity),
@@ -111,7 +110,7 @@ pub(crate) fn are_apart(program: &Program, layout: &Layout, route: &Route) -> bo
 /// The path of clones, if there can be specialised code for it.
 pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Option<Straight> {
     let parser = &program.bodies[route.parser.index()];
-    let parsing = || parser.blocks.iter().flat_map(|block| &block.statements);
+    let parsing = || parser.statements();
     let reads_length = parsing().any(|statement| matches!(statement.op, Op::PacketLength { .. }));
     let draws_random_numbers = route.draws_random_numbers(program)[1];
     let [from_ingress, from_egress] = route.clones(program);
@@ -208,11 +207,7 @@ fn egress_of(program: &Program, layout: &Layout, egress: BodyId, what: InstanceT
     let instance_type = layout.slots.instance_type?;
     let mut special = program.clone();
     let what = build::constant(program.slot(instance_type).width, what as u128);
-    let mut statements = program
-        .bodies
-        .iter()
-        .flat_map(|body| &body.blocks)
-        .flat_map(|block| &block.statements);
+    let mut statements = program.statements();
     if statements.any(|statement| statement.op.slots_written(program).contains(&instance_type)) {
         return None;
     }

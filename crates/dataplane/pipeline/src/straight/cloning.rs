@@ -32,11 +32,7 @@ pub(super) fn place_of_request(program: &Program, slot: SlotId) -> Option<Locati
         } if value.is_zero() => false,
         op => op.slots_written(program).contains(&slot),
     };
-    let mut statements = program
-        .bodies
-        .iter()
-        .flat_map(|body| &body.blocks)
-        .flat_map(|block| &block.statements);
+    let mut statements = program.statements();
     statements.find(asks).map(|statement| statement.location)
 }
 
@@ -44,8 +40,7 @@ pub(super) fn place_of_request(program: &Program, slot: SlotId) -> Option<Locati
 /// bytes.
 pub(super) fn is_whole(program: &Program, emitted: &[HeaderId], route: &Route) -> bool {
     let header_is_whole = |id: &HeaderId| clones::is_whole(program, &program.headers[id.index()]);
-    let parser = &program.bodies[route.parser.index()];
-    let mut parsing = parser.blocks.iter().flat_map(|block| &block.statements);
+    let mut parsing = program.bodies[route.parser.index()].statements();
     let mut all = emitted.iter();
     all.all(header_is_whole)
         && parsing.all(|statement| match &statement.op {

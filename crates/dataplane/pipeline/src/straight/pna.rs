@@ -215,11 +215,7 @@ fn place_of_recirculation(program: &Program, verdict: SlotId) -> Option<Location
         } => *slot == verdict && *value == round,
         op => op.target() == Some(verdict),
     };
-    let mut statements = program
-        .bodies
-        .iter()
-        .flat_map(|body| &body.blocks)
-        .flat_map(|block| &block.statements);
+    let mut statements = program.statements();
     let statement = statements.find(|statement| asks(&statement.op));
     statement.map(|statement| statement.location)
 }

@@ -188,13 +188,8 @@ fn requests(program: &Program, fields: &Fields, recirculates: Option<SlotId>, no
 /// A line that sends packets to the recirculation port: one that assigns the port's number, otherwise one that assigns
 /// a computed port.
 fn place_of_recirculation(program: &Program, egress_port: SlotId) -> Location {
-    let statements = || {
-        let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
-        blocks.flat_map(|block| &block.statements)
-    };
     let sets = |is_number: &dyn Fn(&Expr) -> bool| {
-        let mut all = statements();
-        all.find(
+        program.statements().find(
             |statement| matches!(&statement.op, Op::Assign { slot, value } if *slot == egress_port && is_number(value)),
         )
     };

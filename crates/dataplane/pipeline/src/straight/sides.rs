@@ -68,8 +68,7 @@ impl Sides {
             return Err(Refusal::new(location, text));
         }
         // It is executed once here, before the queue: not for each copy, and with the random numbers of ingress.
-        let parsing = stage(program, Role::EgressParser).blocks.iter();
-        let mut parsing = parsing.flat_map(|block| &block.statements);
+        let mut parsing = stage(program, Role::EgressParser).statements();
         if let Some(statement) = parsing.find(|statement| !only_parses(&statement.op)) {
             let text = "does more than parse in the parser after the queue";
             return Err(Refusal::new(statement.location, text));

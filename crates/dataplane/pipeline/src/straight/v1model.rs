@@ -5,7 +5,7 @@ use crate::layout::{Layout, field_list};
 use crate::packet::InstanceType;
 use forebay_arch::v1model::DROP_PORT;
 use forebay_exec::Preserve;
-use forebay_ir::{BinaryOp, Expr, Op, Program, SlotId, SlotKind, Statement, build};
+use forebay_ir::{BinaryOp, Expr, Op, Program, SlotId, SlotKind, build};
 use forebay_jit::route::{Argument, Cloning, DropWhen, Replication, Route, SendsBack, Source};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ fn send_back_by_slots(program: &mut Program, route: &mut Route) {
         |op: &Op| matches!(op, Op::Resubmit { field_list } | Op::Recirculate { field_list } if field_list.is_some());
     let kept = slots_of_field_lists(program, lists);
     let [resubmit, recirculate] = ["resubmit", "recirculate"].map(|name| new_slot(program, name, LIST_WIDTH + 1));
-    for statement in statements_mut(program) {
+    for statement in program.statements_mut() {
         let (slot, list) = match &statement.op {
             Op::Resubmit { field_list } => (resubmit, field_list),
             Op::Recirculate { field_list } => (recirculate, field_list),
@@ -91,15 +91,7 @@ pub(super) fn tell_clones(program: &mut Program, route: &mut Route) {
 }
 
 fn ops(program: &Program) -> impl Iterator<Item = &Op> {
-    let blocks = program.bodies.iter().flat_map(|body| &body.blocks);
-    blocks
-        .flat_map(|block| &block.statements)
-        .map(|statement| &statement.op)
-}
-
-fn statements_mut(program: &mut Program) -> impl Iterator<Item = &mut Statement> {
-    let blocks = program.bodies.iter_mut().flat_map(|body| &mut body.blocks);
-    blocks.flat_map(|block| &mut block.statements)
+    program.statements().map(|statement| &statement.op)
 }
 
 /// What v1model does with a packet that takes the fast path.
@@ -213,7 +205,7 @@ fn changes_lengths(program: &Program) -> bool {
         .bodies
         .iter()
         .filter(|body| body.kind != forebay_ir::BodyKind::Parser);
-    let mut statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+    let mut statements = bodies.flat_map(|body| body.statements());
     let is_length = |slot| matches!(program.slot(slot).kind, SlotKind::Valid(_) | SlotKind::VarbitLength(_));
     statements.any(|statement| statement.op.target().is_some_and(is_length))
 }

@@ -222,8 +222,7 @@ fn the_control_plane_reads_no_halves() {
 /// The locks of all sections of a program: number, and whether packets with different indices exclude each other.
 fn locks(ingress: &str) -> Vec<(u32, bool)> {
     let switch = program(ingress).load();
-    let bodies = switch.pipeline.program().bodies.iter();
-    let statements = bodies.flat_map(|body| &body.blocks).flat_map(|block| &block.statements);
+    let statements = switch.pipeline.program().statements();
     statements
         .filter_map(|statement| match &statement.op {
             Op::EnterAtomic { lock, index } => Some((*lock, index.is_none())),

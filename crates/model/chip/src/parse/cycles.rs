@@ -123,12 +123,7 @@ fn headers_of_registers(program: &Program, side: Role) -> BTreeSet<HeaderId> {
         return BTreeSet::new();
     };
     let bodies = with_actions(program, body);
-    let ops = || {
-        bodies
-            .iter()
-            .flat_map(|body| &body.blocks)
-            .flat_map(|block| &block.statements)
-    };
+    let ops = || bodies.iter().flat_map(|body| body.statements());
     let mut slots: BTreeSet<SlotId> = BTreeSet::new();
     for statement in ops() {
         match &statement.op {
