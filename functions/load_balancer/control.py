@@ -387,11 +387,25 @@ class LoadBalancer:
         async for notification in self.switch.read_idle_timeouts():
             for one in notification.table_entry:
                 async with self.lock:
-                    if pinned_key(one.match) not in self.pinned:
-                        continue
-                    with control.refusals_reported("a pinned connection stays"):
-                        await self.switch.delete([one])
-                        del self.pinned[pinned_key(one.match)]
+                    await self.unpin_idle(one)
+
+    async def unpin_idle(self, one):
+        """Lets a connection go that the switch has reported as idle. While the report was under way or waited for a file
+        to be written, packets may have come: then the connection stays, and the switch reports it again."""
+        if pinned_key(one.match) not in self.pinned:
+            return
+        with control.refusals_reported("a pinned connection stays"):
+            if await self.idle_seconds(one) >= self.pin_idle:
+                await self.switch.delete([one])
+                del self.pinned[pinned_key(one.match)]
+
+    async def idle_seconds(self, one):
+        """How long no packet has hit an entry, as the switch says now."""
+        wanted = fy.P4TableEntry("pinned", match=one.match, time_since_last_hit=0)
+        async for found in self.switch.read(wanted):
+            return found.time_since_last_hit / 1e9
+        # The switch has no such entry, and says so when it is to be deleted.
+        return math.inf
 
     async def check(self, seconds):
         """Health checks of all back ends, side by side."""

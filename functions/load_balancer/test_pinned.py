@@ -5,6 +5,7 @@ import asyncio
 import importlib.util
 import pathlib
 import sys
+import types
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -50,6 +51,28 @@ class Pinned(unittest.TestCase):
         self.balancer.settings = {"backend": [{"number": 1}]}
         asyncio.run(self.balancer.unpin_dead())
         self.assertEqual(self.written[2:], [(program.control.DELETE, 4001, 2)])
+
+    def test_a_connection_with_packets_since_it_was_reported_as_idle_stays(self):
+        """The switch reports connections once more when they are idle again."""
+        self.pin(overflow(4000, 1), overflow(4001, 2))
+        idle = {4000: 301, 4001: 2}
+        deleted = []
+
+        async def read(wanted):
+            port = wanted.match["client_port"]
+            yield types.SimpleNamespace(time_since_last_hit=idle[port] * 10**9)
+
+        async def delete(entries):
+            deleted.extend(one.match["client_port"] for one in entries)
+
+        async def read_idle_timeouts():
+            reported = [types.SimpleNamespace(match=program.fy.Match(overflow(port, 0))) for port in idle]
+            yield types.SimpleNamespace(table_entry=reported)
+
+        self.balancer.switch = types.SimpleNamespace(read=read, delete=delete, read_idle_timeouts=read_idle_timeouts)
+        asyncio.run(self.balancer.unpin())
+        self.assertEqual(deleted, [4000])
+        self.assertEqual(len(self.balancer.pinned), 1)
 
 
 if __name__ == "__main__":
