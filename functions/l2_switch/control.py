@@ -21,6 +21,8 @@ import control
 import forms
 
 STATES = {"blocked": 0, "learning": 1, "forwarding": 2}
+# The port of the controller, as in l2_switch.p4.
+CPU_PORT = 510
 
 
 VID = forms.integer(1, 4094)
@@ -43,9 +45,20 @@ FORM = forms.Form(
 )
 
 
-def checked(settings):
+def cpu_port(defines):
+    """The port of the controller with these macros."""
+    values = [value for name, _, value in (one.partition("=") for one in defines) if name == "CPU_PORT"]
+    try:
+        return int(values[-1], 0) if values else CPU_PORT
+    except ValueError:
+        raise forms.Wrong(f"-D CPU_PORT={values[-1]}: a number from 0 to 510 is right") from None
+
+
+def checked(settings, of_controller=CPU_PORT):
     """The settings, whose parts must name each other and not contradict each other."""
     forms.distinct("ports", (port["number"] for port in settings["port"]))
+    if of_controller in (port["number"] for port in settings["port"]):
+        raise forms.Wrong(f"port {of_controller} is that of the controller: another number is right")
     for port in settings["port"]:
         vids = [*port.get("tagged", []), *([port["untagged"]] if "untagged" in port else [])]
         forms.distinct(f"memberships of port {port['number']} in VLAN", vids)
@@ -111,9 +124,10 @@ def tell_forgotten(vid, address):
 
 
 class Bridge:
-    def __init__(self, switch, path):
+    def __init__(self, switch, path, of_controller=CPU_PORT):
         self.switch = switch
         self.path = path
+        self.of_controller = of_controller
         self.settings = {}
         self.entries = control.Entries(switch)
         # VLAN -> ports that forward.
@@ -127,7 +141,7 @@ class Bridge:
         self.lock = asyncio.Lock()
 
     async def load(self):
-        settings = checked(forms.read(self.path, FORM))
+        settings = checked(forms.read(self.path, FORM), self.of_controller)
         groups = ports_in(settings, "forwarding")
         static = {(one["vlan"], control.mac(one["address"])): one["port"] for one in settings.get("static", [])}
         async with self.lock:
@@ -244,11 +258,12 @@ async def main():
     )
     arguments = parser.parse_args()
     # A wrong file is reported before anything else.
-    checked(forms.read(arguments.file, FORM))
+    of_controller = cpu_port(arguments.defines)
+    checked(forms.read(arguments.file, FORM), of_controller)
     again = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, again.set)
     async with control.controlled(HERE / "l2_switch.p4", arguments.grpc, *arguments.defines) as switch:
-        bridge = Bridge(switch, arguments.file)
+        bridge = Bridge(switch, arguments.file, of_controller)
         await bridge.take_over()
         await bridge.load()
 

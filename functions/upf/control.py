@@ -30,6 +30,8 @@ from checksum import checksum
 
 REASON_BUFFER, REASON_NOTIFY, REASON_GTPU = 1, 2, 3
 GTPU_PORT = 2152
+# The port of the controller, as in packet.p4.
+CPU_PORT = 510
 ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, EXTENSIONS, END_MARKER = 1, 2, 26, 31, 254
 # Packets that are kept for a session whose UE is idle; the oldest go first.
 BUFFERED_MAX = 64
@@ -80,6 +82,9 @@ def checked(settings):
     forms.distinct("sessions", (one["id"] for one in sessions))
     for key in ("uplink_teid", "ue", "ue_prefix"):
         forms.distinct(f"sessions with `{key}` =", (one[key] for one in sessions if key in one))
+    for one in settings["next_hop"]:
+        if one["port"] == CPU_PORT:
+            raise forms.Wrong(f"next hop {one['number']}: port {CPU_PORT} is that of the controller: another number is right")
     for one in settings["route"]:
         if one["next_hop"] not in hops:
             raise forms.Wrong(f"route {one['prefix']}: there is no next hop {one['next_hop']}")
