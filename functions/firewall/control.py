@@ -3,17 +3,15 @@
 
     control.py FILE [--log FILE] [--grpc ADDRESS]
 
-SIGHUP reads the file again: connections that are known go on. SIGUSR1 writes the counters of policies and rules, and
-all connections, to the log. A line of the log is a JSON object with `time` and `event`: refused, policy, rule,
-connection. firewall.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH (or
-$FOREBAY).
+SIGHUP reads the file again, and opens the log again, as log rotation needs it: connections that are known go on.
+SIGUSR1 writes the counters of policies and rules, and all connections, to the log. A line of the log is a JSON object
+with `time` and `event`: refused, policy, rule, connection. firewall.toml beside this program is an example. Needs finsy
+from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
 import asyncio
-import datetime
 import ipaddress
 import itertools
-import json
 import math
 import pathlib
 import signal
@@ -267,9 +265,9 @@ class Firewall:
         # Numbers of zones and rules that connections may have.
         self.used_zones, self.used_numbers = set(), set()
 
-    def note(self, event, **fields):
-        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        print(json.dumps({"time": time, "event": event, **fields}), file=self.log, flush=True)
+    async def read_again(self):
+        self.log.open()
+        await self.load()
 
     async def load(self):
         settings = Settings(self.path)
@@ -337,7 +335,7 @@ class Firewall:
         async for batch in self.switch.read_digests("refused_t"):
             for one in batch:
                 version = 6 if one["is_ipv6"] else 4
-                self.note(
+                self.log.note(
                     "refused",
                     **{
                         "from": self.settings.names.get(one["from_zone"]),
@@ -358,7 +356,7 @@ class Firewall:
             match = one.table_entry.match if one.table_entry else None
             if match:
                 names = self.settings.names
-                self.note(
+                self.log.note(
                     "policy",
                     **{"from": names.get(match["from"]), "to": names.get(match["to"])},
                     packets=one.packet_count,
@@ -369,13 +367,13 @@ class Firewall:
                 if one.table_entry and one.table_entry.priority in self.settings.rules:
                     hits[self.settings.rules[one.table_entry.priority]] += one.packet_count
         for name, packets in hits.items():
-            self.note("rule", name=name, packets=packets)
+            self.log.note("rule", name=name, packets=packets)
         for version in (4, 6):
             async for one in self.switch.read(fy.P4TableEntry(f"connections_ipv{version}")):
                 if one.action is None or "reply" not in one.action.args or one.action.args["reply"]:
                     continue
                 match = one.match
-                self.note(
+                self.log.note(
                     "connection",
                     zone=self.settings.names.get(match["zone"]),
                     source=address(match["source"], version),
@@ -397,7 +395,7 @@ async def main():
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, again.set)
     loop.add_signal_handler(signal.SIGUSR1, show.set)
-    log = arguments.log.open("a") if arguments.log else sys.stdout
+    log = control.Log(arguments.log)
     async with control.controlled(HERE / "firewall.p4", arguments.grpc) as switch:
         firewall = Firewall(switch, arguments.file, log)
 
@@ -405,7 +403,7 @@ async def main():
         await firewall.load()
         listener = asyncio.create_task(firewall.listen())
         await asyncio.gather(
-            control.whenever(again, firewall.load), control.whenever(show, firewall.show), listener
+            control.whenever(again, firewall.read_again), control.whenever(show, firewall.show), listener
         )
 
 

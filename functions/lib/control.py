@@ -4,6 +4,8 @@ controller."""
 import argparse
 import asyncio
 import contextlib
+import datetime
+import json
 import logging
 import math
 import os
@@ -49,6 +51,47 @@ def seconds(least):
         return value
 
     return parse
+
+
+class Log:
+    """Events as lines of JSON, at the end of a file or on standard output."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = None
+        # Lines that were not written because of an error, since the last one that was.
+        self.lost = 0
+        self.open()
+
+    def open(self):
+        """Opens the file, again after log rotation has given it another name."""
+        if self.path is None:
+            return
+        try:
+            # Without a buffer: a line that cannot be written does not hold up later ones.
+            file = self.path.open("ab", buffering=0)
+        except OSError as error:
+            raise forms.Wrong(f"{self.path}: {error.strerror}") from None
+        if self.file is not None:
+            self.file.close()
+        self.file = file
+
+    def note(self, event, **fields):
+        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": time, "event": event, **fields})
+        if self.file is None:
+            print(line, flush=True)
+            return
+        try:
+            self.file.write(f"{line}\n".encode())
+        except OSError as error:
+            if self.lost == 0:
+                print(f"{self.path}: {error.strerror}: events are lost", flush=True)
+            self.lost += 1
+            return
+        if self.lost != 0:
+            print(f"{self.path}: {self.lost} events are lost", flush=True)
+            self.lost = 0
 
 
 def run(main):

@@ -3,15 +3,13 @@
 
     control.py FILE [--log FILE] [--grpc ADDRESS]
 
-SIGHUP reads the file again, SIGUSR1 writes all present mappings to the log. A line of the log is a JSON object with
-`time` and `event`: block, release, mapping, refusal, session. nat44.toml beside this program is an example. Needs finsy
-from PyPI, and forebay in the PATH (or $FOREBAY).
+SIGHUP reads the file again, and opens the log again, as log rotation needs it. SIGUSR1 writes all present mappings to
+the log. A line of the log is a JSON object with `time` and `event`: block, release, mapping, refusal, session.
+nat44.toml beside this program is an example. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
 import asyncio
-import datetime
 import ipaddress
-import json
 import pathlib
 import secrets
 import signal
@@ -249,9 +247,9 @@ class Nat:
         # Subscriber -> when a release was written before the switch has told it.
         self.released = {}
 
-    def note(self, event, **fields):
-        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        print(json.dumps({"time": time, "event": event, **fields}), file=self.log, flush=True)
+    async def read_again(self):
+        self.log.open()
+        await self.load()
 
     async def load(self):
         """Writes the entries of the file. Entries that packets have added stay."""
@@ -318,14 +316,14 @@ class Nat:
             block = dotted(one["external_addr"]), one["first_port"], one["ports"]
             await self.block(dotted(one["inside_addr"]), block)
         elif name == "mapping_t":
-            self.note(
+            self.log.note(
                 "mapping",
                 protocol=NAMES.get(one["protocol"], one["protocol"]),
                 inside=f"{dotted(one['inside_addr'])}:{one['inside_port']}",
                 external=f"{dotted(one['external_addr'])}:{one['external_port']}",
             )
         else:
-            self.note("refusal", inside=dotted(one["inside_addr"]), reason=REFUSALS.get(one["reason"], one["reason"]))
+            self.log.note("refusal", inside=dotted(one["inside_addr"]), reason=REFUSALS.get(one["reason"], one["reason"]))
 
     async def block(self, inside, block):
         """A subscriber has got a block. The switch may tell later that another one has given it back, or that this one
@@ -357,7 +355,7 @@ class Nat:
 
     def note_block(self, event, inside, block):
         external, first_port, ports = block
-        self.note(event, inside=inside, external=external, first_port=first_port, ports=ports)
+        self.log.note(event, inside=inside, external=external, first_port=first_port, ports=ports)
 
     async def releases(self):
         """The switch reports subscribers whose block has expired."""
@@ -372,7 +370,7 @@ class Nat:
         """Writes all mappings to the log."""
         async for one in self.switch.read(fy.P4TableEntry("outbound")):
             args = one.action.args
-            self.note(
+            self.log.note(
                 "session",
                 protocol=NAMES.get(one.match["protocol"], one.match["protocol"]),
                 inside=f"{dotted(one.match['inside'])}:{one.match['port']}",
@@ -391,7 +389,7 @@ async def main():
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, again.set)
     loop.add_signal_handler(signal.SIGUSR1, show.set)
-    log = arguments.log.open("a") if arguments.log else sys.stdout
+    log = control.Log(arguments.log)
     async with control.controlled(HERE / "nat44.p4", arguments.grpc, *macros) as switch:
         nat = Nat(switch, arguments.file, log, macros)
 
@@ -399,7 +397,7 @@ async def main():
         await nat.take_over()
         await nat.load()
         await asyncio.gather(
-            control.whenever(again, nat.load), control.whenever(show, nat.sessions), nat.releases(), *listeners
+            control.whenever(again, nat.read_again), control.whenever(show, nat.sessions), nat.releases(), *listeners
         )
 
 

@@ -3,9 +3,7 @@
 
 import asyncio
 import importlib.util
-import io
 import ipaddress
-import json
 import pathlib
 import sys
 import types
@@ -47,10 +45,17 @@ class Switch:
             yield types.SimpleNamespace(table_entry=[entry])
 
 
+class Lines(list):
+    """In place of the log's file."""
+
+    def note(self, event, **fields):
+        self.append({"event": event, **fields})
+
+
 @unittest.skipUnless(importlib.util.find_spec("finsy"), "finsy is not installed")
 class Log(unittest.TestCase):
     def setUp(self):
-        self.switch, self.log = Switch(), io.StringIO()
+        self.switch, self.log = Switch(), Lines()
         self.nat = program().Nat(self.switch, HERE / "nat44.toml", self.log, [])
 
     def block(self, inside, block):
@@ -68,8 +73,7 @@ class Log(unittest.TestCase):
         asyncio.run(self.nat.releases())
 
     def lines(self):
-        lines = map(json.loads, self.log.getvalue().splitlines())
-        return [(one["event"], one["inside"], (one["external"], one["first_port"], one["ports"])) for one in lines]
+        return [(one["event"], one["inside"], (one["external"], one["first_port"], one["ports"])) for one in self.log]
 
     def test_a_release_that_is_told_late_is_of_the_former_block(self):
         self.block(A, FIRST)
