@@ -3,14 +3,17 @@
 finsy."""
 
 import argparse
+import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 FUNCTIONS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(FUNCTIONS / "lib"))
+import forms
 from bed import Failed, check, has_finsy
 
 ZONES = "".join(f'[[zone]]\nname = "{number}"\ninterface = []\n\n' for number in range(252))
@@ -93,6 +96,27 @@ WRONG_OPTIONS = [
 ]
 
 
+def keys(form):
+    """The keys of a form, and of the tables in it."""
+    for key, kind in form.kinds.items():
+        yield key
+        inner = [kind, *(cell.cell_contents for cell in getattr(kind, "__closure__", None) or ())]
+        for one in inner:
+            if isinstance(one, forms.Form):
+                yield from keys(one)
+
+
+def unnamed(path):
+    """The keys that a function's file may have and its example, which explains them, does not name."""
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_control", path.parent / "control.py")
+    program = importlib.util.module_from_spec(spec)
+    # Some have modules of their own beside them.
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(program)
+    text = path.read_text()
+    return sorted({key for key in keys(program.FORM) if not re.search(rf"\b{key}\b", text)})
+
+
 def run(function, *words, **environment):
     """What a control program says, and its exit code. No switch listens at port 1."""
     words = [sys.executable, FUNCTIONS / function / "control.py", *words, "--grpc", "127.0.0.1:1"]
@@ -115,6 +139,9 @@ def main():
         try:
             if not has_finsy():
                 return 0
+            for path in sorted({FUNCTIONS / function / name for function, name, *_ in WRONG}):
+                found = unnamed(path)
+                check(not found, f"{path.parent.name}: {path.name} explains every key {found or ''}".rstrip())
             for function, name, right, wrong, wanted in WRONG:
                 text = (FUNCTIONS / function / name).read_text()
                 if right not in text:
