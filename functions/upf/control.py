@@ -33,6 +33,8 @@ GTPU_PORT = 2152
 # The port of the controller, as in packet.p4.
 CPU_PORT = 510
 ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, EXTENSIONS, END_MARKER = 1, 2, 26, 31, 254
+# Echo requests without an answer after which a path is down.
+UNANSWERED_MAX = 3
 # Packets that are kept for a session whose UE is idle; the oldest go first.
 BUFFERED_MAX = 64
 # NO_IPV4 and NO_PREFIX of packet.p4: the UE has no address of this version.
@@ -238,6 +240,8 @@ class Upf:
             self.settings = settings
             for number, session in self.sessions().items():
                 await self.moved(before.get(number), session, earlier)
+            for number in self.buffers.keys() - self.sessions().keys():
+                del self.buffers[number]
         print(f"{len(self.sessions())} sessions: {written}", flush=True)
 
     async def moved(self, before, session, earlier):
@@ -263,10 +267,13 @@ class Upf:
         await self.switch.write([fy.P4PacketOut(frame, egress_port=port, process=1, route=0, padding=0)])
 
     async def keep(self, number, port, frame):
-        """Keeps a packet of an idle UE. One that was on its way while the UE became active goes on."""
+        """Keeps a packet of an idle UE. One that was on its way while the UE became active goes on, one of a session that
+        the file has no more does not."""
         async with self.lock:
             session = self.sessions().get(number)
-            if session and session.get("state", "active") == "active":
+            if session is None:
+                return
+            if session.get("state", "active") == "active":
                 await self.process(port, frame)
                 return
             if not self.buffers[number]:
@@ -294,7 +301,8 @@ class Upf:
         gtpu = frame[14 + 4 * (frame[14] & 15) + 8 :] if is_ipv4 else frame[62:]
         kind = gtpu[1]
         if kind == ECHO_RESPONSE:
-            if self.unanswered.pop(peer, 0) > 2:
+            # The last one is the request that is answered.
+            if self.unanswered.pop(peer, 0) > UNANSWERED_MAX:
                 print(f"{peer}: path is up", flush=True)
         elif kind == ERROR_INDICATION:
             teid = int.from_bytes(gtpu[13:17], "big") if gtpu[12:13] == b"\x10" else 0
@@ -312,7 +320,7 @@ class Upf:
                     continue
                 self.sequence = (self.sequence + 1) & 0xFFFF
                 self.unanswered[peer] += 1
-                if self.unanswered[peer] == 4:
+                if self.unanswered[peer] == UNANSWERED_MAX + 1:
                     print(f"{peer}: path is down", flush=True)
                 await self.send_message(self.settings, peer, ECHO_REQUEST, 0, self.sequence)
             await asyncio.sleep(seconds)

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""What the control program does with downlink packets that come while a UE becomes active. Needs finsy."""
+"""What the control program does with downlink packets that come while a UE becomes active, and with answers to echo
+requests. Needs finsy."""
 
 import asyncio
+import contextlib
+import io
 import pathlib
 import sys
 import tempfile
@@ -51,6 +54,40 @@ class Kept(unittest.TestCase):
                 self.assertEqual(upf.switch.sent, [])
         await upf.keep(1, 2, b"after")
         return upf.switch.sent
+
+
+    def test_those_of_a_session_that_is_gone_are_not_those_of_the_next_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(asyncio.run(self.sent_of_next(pathlib.Path(folder) / "upf.toml")), [])
+
+    async def sent_of_next(self, path):
+        upf = control.Upf(Switch(), path)
+        upf.entries = Entries()
+        idle = TEXT.replace('state = "active"', 'state = "idle"')
+        path.write_text(idle)
+        await upf.load()
+        await upf.keep(1, 2, b"of the first")
+        path.write_text(TEXT[: TEXT.index("[[session]]")])
+        await upf.load()
+        await upf.keep(1, 2, b"late")
+        self.assertFalse(upf.buffers)
+        for text in (idle, TEXT):
+            path.write_text(text)
+            await upf.load()
+        return upf.switch.sent
+
+
+class Paths(unittest.TestCase):
+    def test_a_path_is_up_again_only_if_it_was_down(self):
+        for unanswered, said in ((1, ""), (3, ""), (4, "192.168.3.2: path is up\n")):
+            upf = control.Upf(None, None)
+            upf.unanswered["192.168.3.2"] = unanswered
+            header = bytes([0x45]) + bytes(11) + bytes([192, 168, 3, 2, 192, 168, 3, 1])
+            response = bytes(12) + b"\x08\x00" + header + bytes(8) + bytes([0x32, control.ECHO_RESPONSE])
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                upf.message(response, 0)
+            self.assertEqual((output.getvalue(), upf.unanswered), (said, {}))
 
 
 if __name__ == "__main__":
