@@ -108,13 +108,18 @@ def run(main):
     except FileNotFoundError as error:
         raise SystemExit(f"{error.filename}: no such file or command; forebay must be in the PATH, or named by $FOREBAY") from None
     except subprocess.CalledProcessError as error:
-        lines = (error.stderr or "").strip().splitlines() or ["without a message"]
-        raise SystemExit(f"{' '.join(map(str, error.cmd))}: {lines[0]}") from None
+        raise SystemExit(failure_of(error)) from None
     except fy.P4ClientError as error:
         raise SystemExit(said_of(error)) from None
     except SwitchFailFastError as error:
         reason = error.__context__
         raise SystemExit(f"{reason}" if isinstance(reason, Ended) else f"the connection fails: {reason}") from None
+
+
+def failure_of(error):
+    """What a command says that has failed, as one line."""
+    lines = (error.stderr or "").strip().splitlines() or ["without a message"]
+    return f"{' '.join(map(str, error.cmd))}: {lines[0]}"
 
 
 def said_of(error):

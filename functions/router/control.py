@@ -5,18 +5,22 @@
 
 The switch has a TAP device for each port, which the file names. To the kernel these are the interfaces of the router:
 it has their addresses, answers ARP and neighbour discovery, and sends ICMP. This program copies its routes and
-neighbours into the tables, and follows their changes. router.toml beside this program is an example. Needs finsy from
-PyPI, iproute2, and forebay in the PATH (or $FOREBAY); as root.
+neighbours into the tables, and follows their changes. SIGHUP reads the file again. router.toml beside this program is
+an example. Needs finsy from PyPI, iproute2, and forebay in the PATH (or $FOREBAY); as root.
 """
 
 import asyncio
 import collections
+import contextlib
+import errno
 import hashlib
 import ipaddress
 import itertools
 import json
 import math
 import pathlib
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -35,6 +39,10 @@ USABLE = {"PERMANENT", "NOARP", "REACHABLE", "STALE", "DELAY", "PROBE"}
 SETTLE_SECONDS = 0.05
 # Seconds before the kernel is asked again for a gateway that does not answer.
 ASK_SECONDS = 30
+# The tables that the kernel consults for every packet, in this order, unless there are policy rules.
+TABLES = ("local", "main", "default")
+# Multicast groups of linux/rtnetlink.h: links, neighbours, addresses, routes and rules of both versions, next hops.
+NOTIFIED = (1, 3, 5, 7, 8, 9, 11, 19, 32)
 
 
 # The keys of the file, required and optional ones, with their kinds.
@@ -82,8 +90,31 @@ def needs_kernel(route):
     return any(key in hop for hop in [route, *route.get("nexthops", [])] for key in ("from", "tos", "encap"))
 
 
+def precedence(route):
+    """Which of the routes to one prefix comes first."""
+    return TABLES.index(route.get("table", "main")), not needs_kernel(route), route.get("metric", 0)
+
+
 def entry(table, match, action, **parameters):
     return fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **parameters))
+
+
+def notifications():
+    """A socket that is readable whenever the kernel has changed something, from now on."""
+    made = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
+    made.bind((0, sum(1 << group - 1 for group in NOTIFIED)))
+    return made
+
+
+def rules():
+    """The policy rules that choose tables by more than the destination, as `ip rule` has them in words."""
+    for version in ("-4", "-6"):
+        # A kernel without policy rules answers with an error.
+        done = subprocess.run(["ip", version, "-j", "rule", "show"], capture_output=True, text=True)
+        for rule in json.loads(done.stdout or "[]") if done.returncode == 0 else []:
+            is_usual = rule.get("src") == "all" and rule.keys() <= {"priority", "src", "table", "protocol"}
+            if not is_usual or rule.get("table") not in TABLES:
+                yield " ".join(f"{key} {value}" if value is not None else key for key, value in rule.items())
 
 
 class Kernel:
@@ -169,12 +200,12 @@ class Tables:
         self.seen = set()
         # Gateways without a known neighbour, of routes that others serve.
         self.unknown = set()
-        # Network -> its route. Of two routes to one prefix the one with the smaller metric counts, but the kernel chooses
-        # if one of them is for some packets alone.
+        # Network -> its route. Of two routes to one prefix that of the earlier table counts, then the one with the smaller
+        # metric, but the kernel chooses if one of them is for some packets alone.
         self.routes = {}
-        for route in sorted(kernel.routes, key=lambda route: (not needs_kernel(route), route.get("metric", 0))):
-            if route.get("table", "main") in ("main", "local", "default"):
-                self.routes.setdefault(ipaddress.ip_network(route["dst"]), route)
+        known = [route for route in kernel.routes if route.get("table", "main") in TABLES]
+        for route in sorted(known, key=precedence):
+            self.routes.setdefault(ipaddress.ip_network(route["dst"]), route)
         self.add_interfaces()
         self.add_neighbours()
         for network, route in self.routes.items():
@@ -306,10 +337,15 @@ def hash_of(text):
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
+def interfaces_of(settings):
+    return {one["name"]: one for one in settings["interface"]}
+
+
 class Router:
-    def __init__(self, switch, settings):
+    def __init__(self, switch, path, settings):
         self.switch = switch
-        self.interfaces = {one["name"]: one for one in settings["interface"]}
+        self.path = path
+        self.interfaces = interfaces_of(settings)
         self.slots = settings.get("ecmp_slots", 64)
         self.entries = control.Entries(switch)
         # Nothing has been written yet: the first time is reported, whether or not there is anything to write.
@@ -317,23 +353,52 @@ class Router:
         self.numbers = {"next_hop": Numbers(), "group": Numbers(), "host": {}}
         # Gateway -> when the kernel was asked to look for it.
         self.asked = {}
+        # Set when the kernel has changed something, or the file is to be read again.
+        self.wake = asyncio.Event()
+        self.is_told_to_read = False
+        # The policy rules that have been reported.
+        self.reported = set()
 
-    def configure(self):
-        """Sets the addresses of the file, and the kernel's options of a router."""
+    def tell_to_read(self):
+        """Has the file read again."""
+        self.is_told_to_read = True
+        self.wake.set()
+
+    def configure(self, interfaces):
+        """Sets the addresses of the file, and the kernel's options of a router. Addresses that a former file had are
+        taken away."""
+        # Fails before anything is changed if one is not there.
+        present = {name: ip("link", "show", name)[0]["address"] for name in interfaces}
         for words in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"):
             run("sysctl", "-qw", words)
-        for name, one in self.interfaces.items():
+        for name, one in interfaces.items():
             # An address that is set forgets all neighbours, also when it is the same.
-            if "mac" in one and ip("link", "show", name)[0]["address"] != one["mac"].lower():
+            if "mac" in one and present[name] != one["mac"].lower():
                 run("ip", "link", "set", name, "address", one["mac"])
             run("ip", "link", "set", name, "up", "mtu", str(one.get("mtu", 1500)))
-            for address in one.get("addresses", []):
+            addresses = one.get("addresses", [])
+            for address in addresses:
                 nodad = ["nodad"] if ":" in address else []
                 run("ip", "address", "replace", address, "dev", name, *nodad)
+            before = self.interfaces.get(name, {}).get("addresses", [])
+            for address in set(before) - set(addresses):
+                # It may be gone already.
+                subprocess.run(["ip", "address", "del", address, "dev", name], capture_output=True)
+        self.interfaces = interfaces
+
+    def read_again(self):
+        settings = checked(forms.read(self.path, FORM))
+        if settings.get("ecmp_slots", 64) != self.slots:
+            raise forms.Wrong(f"{self.path}: `ecmp_slots` is part of the program; start control.py again to change it")
+        try:
+            self.configure(interfaces_of(settings))
+        except subprocess.CalledProcessError as error:
+            raise forms.Wrong(control.failure_of(error)) from None
 
     async def copy(self):
         """Writes the entries that differ: new next hops before the entries that name them; old ones are removed after
         those."""
+        self.report_rules()
         tables = Tables(Kernel(self.interfaces), self.slots, self.numbers)
         self.look_for(tables.unknown)
         entries = tables.entries
@@ -343,6 +408,13 @@ class Router:
             self.is_first = False
             routes = sum("routes" in one.table_id for one in entries)
             print(f"{routes} routes: {written}", flush=True)
+
+    def report_rules(self):
+        """Tells of rules that make the kernel forward in another way than the switch."""
+        present = set(rules())
+        for rule in sorted(present - self.reported):
+            print(f"policy rule `{rule}`: the switch does not follow it, nor the routes of other tables", flush=True)
+        self.reported = present
 
     def look_for(self, gateways):
         """Has the kernel look for gateways whose packets the switch sends to others: it gets none that would make it."""
@@ -373,40 +445,58 @@ class Router:
         for group, slots in groups.items():
             self.numbers["group"].remember(group, tuple(slots[slot] for slot in sorted(slots)))
 
-    async def has_changed(self, monitor):
-        """Waits until the kernel reports a change; false when `monitor` has ended. Meanwhile it is asked again for gateways:
-        the failure to find one is the last that it reports of it."""
+    async def has_changed(self):
+        """Waits until the kernel reports a change, or the file is to be read again. Meanwhile the kernel is asked again for
+        gateways: the failure to find one is the last that it reports of it."""
         while True:
             try:
                 async with asyncio.timeout(ASK_SECONDS if self.asked else None):
-                    return bool(await monitor.stdout.readline())
+                    await self.wake.wait()
+                    return
             except TimeoutError:
                 self.look_for(set(self.asked))
 
-    async def follow(self):
-        """Copies again whenever the kernel reports a change."""
-        monitor = await asyncio.create_subprocess_exec(
-            "ip", "monitor", "link", "address", "route", "neigh", stdout=asyncio.subprocess.PIPE
-        )
+    def hear(self, monitor):
+        """Takes the kernel's notifications. What they say is read from the kernel afterwards."""
+        self.wake.set()
         try:
-            await self.copy()
-            while await self.has_changed(monitor):
-                await asyncio.sleep(SETTLE_SECONDS)
-                # Changes reported meanwhile are part of the state that is read now.
+            while monitor.recv(65536):
+                pass
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            # Some are lost, which is a change like any other.
+            if error.errno != errno.ENOBUFS:
+                raise
+
+    async def follow(self):
+        """Copies, and again whenever the kernel reports a change. It reports those that come while the first copy is made,
+        too."""
+        loop = asyncio.get_running_loop()
+        with contextlib.closing(notifications()) as monitor:
+            loop.add_reader(monitor, self.hear, monitor)
+            try:
+                await self.copy()
                 while True:
-                    try:
-                        async with asyncio.timeout(0.001):
-                            if not await monitor.stdout.read(65536):
-                                break
-                    except TimeoutError:
-                        break
-                # The next change tries again what is refused.
-                with control.refusals_reported("the routes in the switch stay as they are"):
-                    await self.copy()
-            raise control.Ended("`ip monitor` has ended, so changes of the kernel's routes are not known any more")
-        finally:
-            if monitor.returncode is None:
-                monitor.terminate()
+                    await self.has_changed()
+                    # Changes reported meanwhile are part of the state that is read then.
+                    await asyncio.sleep(SETTLE_SECONDS)
+                    self.wake.clear()
+                    await self.update()
+            finally:
+                loop.remove_reader(monitor)
+
+    async def update(self):
+        if self.is_told_to_read:
+            self.is_told_to_read = False
+            try:
+                self.read_again()
+                self.is_first = True
+            except forms.Wrong as wrong:
+                print(f"nothing is changed: {wrong}", flush=True)
+        # The next change tries again what is refused.
+        with control.refusals_reported("the routes in the switch stay as they are"):
+            await self.copy()
 
 
 async def main():
@@ -414,11 +504,16 @@ async def main():
     parser.add_argument("file", type=pathlib.Path, help="interfaces and addresses")
     arguments = parser.parse_args()
     settings = checked(forms.read(arguments.file, FORM))
+    is_told_to_read = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, is_told_to_read.set)
     async with control.controlled(
         HERE / "router.p4", arguments.grpc, f"ECMP_SLOTS={settings.get('ecmp_slots', 64)}"
     ) as switch:
-        router = Router(switch, settings)
-        router.configure()
+        router = Router(switch, arguments.file, settings)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, router.tell_to_read)
+        if is_told_to_read.is_set():
+            router.tell_to_read()
+        router.configure(router.interfaces)
         await router.take_over()
         await router.follow()
 

@@ -7,6 +7,7 @@ root, tshark, iperf3, and finsy; without FRR the part with OSPF is left out.
 """
 
 import pathlib
+import signal
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -99,6 +100,7 @@ def test(bed):
         ospf(bed, router, client, sides)
     else:
         skip("FRR is not installed")
+    reload(bed, router, client, controller)
     capture.stop()
     capture.check_well_formed("at the client", only="eth.dst != 02:00:00:00:01:01")
     check(controller.poll() is None, "the controller is still there")
@@ -178,6 +180,30 @@ def ecmp(client, router, server, sides, controller):
         lambda: not client.succeeds("ping", "-c", "1", "-W", "1", "10.9.0.1"), "a route that is gone is not used"
     )
     return controller
+
+
+def reload(bed, router, client, controller):
+    """The file is read again: an address comes and goes. A wrong file changes nothing."""
+    file = bed.folder / "router.toml"
+
+    def read_again(text, what):
+        since = len(controller.output.read_text())
+        file.write_text(text)
+        controller.send_signal(signal.SIGHUP)
+        wait_until(lambda: what in controller.output.read_text()[since:] or controller.poll() is not None, what)
+        check(controller.poll() is None, f"SIGHUP: {controller.output.read_text()[since:].strip()}")
+
+    read_again(SETTINGS.replace('"10.1.0.1/24", ', '"10.1.0.1/24", "10.1.0.99/24", '), "routes:")
+    wait_until(lambda: client.succeeds("ping", "-c", "1", "-W", "1", "10.1.0.99"), "an address that the file has now is answered for")
+    read_again(SETTINGS.replace('name = "lan2"', 'name = "lan9"'), "nothing is changed")
+    check(client.succeeds("ping", "-c", "1", "-W", "1", "10.1.0.99"), "a file with an interface that is not there changes nothing")
+    read_again(f"ecmp_slots = 8\n{SETTINGS}", "start control.py again to change it")
+    read_again(SETTINGS, "routes:")
+    wait_until(lambda: "10.1.0.99" not in router.run("ip", "address"), "an address that the file has not any more is gone")
+    router.run("ip", "rule", "add", "from", "10.1.0.5", "lookup", "100")
+    wait_until(lambda: "policy rule `priority" in controller.output.read_text(), "a policy rule is reported")
+    router.run("ip", "rule", "del", "from", "10.1.0.5", "lookup", "100")
+    check(True, "control.py reports policy rules, which the switch does not follow")
 
 
 def interface_bytes(namespace, interface):

@@ -3,8 +3,12 @@
 Needs finsy."""
 
 import asyncio
+import contextlib
 import importlib.util
+import io
+import json
 import pathlib
+import socket
 import subprocess
 import sys
 import types
@@ -49,23 +53,110 @@ class Routes(unittest.TestCase):
         self.assertEqual([found[f"10.{number}.0.0/16"] for number in (7, 8, 9)], ["to_host", "to_next_hop", "to_host"])
 
 
+    def test_the_local_table_comes_first(self):
+        """The kernel consults it before `main`, whatever the metrics are."""
+        way = {"gateway": "10.2.0.2", "dev": "lan2", "weight": 1}
+        own = {"type": "local", "table": "local", "metric": 100}
+        prefixes = ("10.7.0.1", "10.8.0.1")
+        found = self.actions(
+            {"dst": prefixes[0], **way}, {"dst": prefixes[0], **own}, {"dst": prefixes[1], **way, "table": "default"}, {"dst": prefixes[1], **way}
+        )
+        self.assertEqual([found[f"{prefix}/32"] for prefix in prefixes], ["to_host", "to_next_hop"])
+
+
+class Rules(unittest.TestCase):
+    def found(self, *rules, code=0):
+        done = types.SimpleNamespace(stdout=json.dumps(rules), returncode=code)
+        with unittest.mock.patch.object(program.subprocess, "run", return_value=done):
+            return sorted(set(program.rules()))
+
+    def test_those_of_every_kernel_are_followed(self):
+        tables = ((0, "local"), (32766, "main"), (32767, "default"))
+        self.assertEqual(self.found(*({"priority": at, "src": "all", "table": name} for at, name in tables)), [])
+        self.assertEqual(self.found(code=2), [])
+
+    def test_others_are_reported(self):
+        by_source = {"priority": 100, "src": "10.1.0.0", "srclen": 24, "table": "100"}
+        by_vrf = {"priority": 1000, "src": "all", "l3mdev": None}
+        self.assertEqual(
+            self.found(by_source, by_vrf),
+            ["priority 100 src 10.1.0.0 srclen 24 table 100", "priority 1000 src all l3mdev"],
+        )
+
+
+class Changes(unittest.TestCase):
+    def router(self, text=""):
+        """A router whose copies are counted, and the other end of its notifications."""
+        settings = program.checked({"interface": []})
+        router = program.Router(None, pathlib.Path(text), settings)
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self.addCleanup(theirs.close)
+        return router, ours, theirs
+
+    def follow(self, router, ours, copy):
+        async def run():
+            router.copy = copy
+            async with asyncio.timeout(10):
+                await router.follow()
+
+        with unittest.mock.patch.object(program, "notifications", return_value=ours), self.assertRaises(Enough):
+            asyncio.run(run())
+
+    def test_one_while_the_first_copy_is_made_is_not_lost(self):
+        router, ours, theirs = self.router()
+        copies = []
+
+        async def copy():
+            copies.append(0)
+            if len(copies) == 2:
+                raise Enough
+            # The routes have been read.
+            theirs.send(b"a route has changed")
+
+        self.follow(router, ours, copy)
+        self.assertEqual(len(copies), 2)
+
+    def test_a_file_that_is_wrong_changes_nothing(self):
+        router, ours, _ = self.router("/no/such/file")
+        copies = []
+
+        async def copy():
+            copies.append(0)
+            if len(copies) == 2:
+                raise Enough
+            router.tell_to_read()
+
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.follow(router, ours, copy)
+        self.assertIn("nothing is changed: /no/such/file", said.getvalue())
+
+
+class Enough(Exception):
+    """Ends a program that would go on for ever."""
+
+
 class Gateways(unittest.TestCase):
     def test_those_that_do_not_answer_are_asked_for_again(self):
-        router = object.__new__(program.Router)
-        router.asked = {("lan2", "10.2.0.3"): 0}
         asked = []
-        router.look_for = asked.append
 
-        async def readline():
-            """Nothing happens until gateways have been asked for twice."""
-            while len(asked) < 2:
-                await asyncio.sleep(0.01)
-            return b"a change"
+        async def run():
+            router = program.Router(None, None, program.checked({"interface": []}))
+            router.asked = {("lan2", "10.2.0.3"): 0}
 
-        monitor = types.SimpleNamespace(stdout=types.SimpleNamespace(readline=readline))
+            def look_for(gateways):
+                asked.append(gateways)
+                # Nothing happens until gateways have been asked for twice.
+                if len(asked) == 2:
+                    router.wake.set()
+
+            router.look_for = look_for
+            async with asyncio.timeout(10):
+                await router.has_changed()
+
         with unittest.mock.patch.object(program, "ASK_SECONDS", 0.05):
-            has_changed = asyncio.run(asyncio.wait_for(router.has_changed(monitor), 10))
-        self.assertTrue(has_changed)
+            asyncio.run(run())
         self.assertEqual(asked, [{("lan2", "10.2.0.3")}] * 2)
 
 
