@@ -323,9 +323,9 @@ class Entries:
         entries = [one for _, one in self.written.values() if isinstance(one, fy.P4TableEntry) and one.table_id == table]
         return [fy.P4TableEntry.decode(one.encode(schema), schema) for one in entries]
 
-    async def apply(self, entries, *, also=(), at_once=False):
-        """Makes these the entries of the switch, and does the updates `also`; returns how many entries were written.
-        When the switch refuses one, nothing is changed.
+    async def apply(self, entries, *, first=(), also=(), at_once=False):
+        """Makes these the entries of the switch, and does the updates `first` before and `also` after that; returns how
+        many entries were written. When the switch refuses one, nothing is changed.
 
         New ones are written in their order, and before others are removed. With `at_once` no packet passes by entries of
         both files.
@@ -335,9 +335,10 @@ class Entries:
         before = dict(self.written)
         for at in range(0, max(len(updates), 1), self.BATCH):
             part = updates[at : at + self.BATCH]
-            last = also if at + self.BATCH >= len(updates) else ()
+            earlier = first if at == 0 else ()
+            later = also if at + self.BATCH >= len(updates) else ()
             try:
-                await write(self.switch, [*((kind, one) for kind, _, _, one in part), *last], at_once=at_once)
+                await write(self.switch, [*earlier, *((kind, one) for kind, _, _, one in part), *later], at_once=at_once)
             except fy.P4ClientError as error:
                 if at and error.code not in UNANSWERED:
                     await self.restore(before)
@@ -345,6 +346,10 @@ class Entries:
             self.keep(part)
         counted = [sum(kind == one for kind, *_ in updates) for one in (INSERT, MODIFY, DELETE)]
         return Written(*counted)
+
+    def has(self, one):
+        """Whether an entry with the identity of this one is written."""
+        return split(fits(one, self.switch.p4info))[0] in self.written
 
     def identified(self, entries):
         """Identity of each entry -> (its content, the entry)."""

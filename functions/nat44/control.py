@@ -35,6 +35,8 @@ LEARNT = ("subscribers", "blocks", "filters", "fragments")
 MAPPING_SECONDS = ("udp_seconds", "icmp_seconds", "tcp_transitory_seconds", "tcp_established_seconds")
 # As in packet.p4. A subscriber that `subscribers` has no room for would get another block with each mapping.
 SUBSCRIBERS, FIRST_PORTS = 65536, 1024
+# More entries would take the switch longer than finsy waits for its answer.
+DELETED_AT_ONCE = 10_000
 # Within this time after a block has been given back the switch says so: it looks every 0.1 s. No block ends earlier
 # than after a second.
 RELEASE_SECONDS = 0.5
@@ -260,8 +262,8 @@ class Nat:
                 " start control.py again to change them"
             )
         known = {dotted(one.action.args["addr"]): one.match["index"] for one in self.entries.present("addresses")}
-        makers = (interface_entries, route_entries, static_entries)
-        wanted = [*pool_entries(settings, known), *(one for make in makers for one in make(settings))]
+        static = list(static_entries(settings))
+        wanted = [*pool_entries(settings, known), *interface_entries(settings), *route_entries(settings), *static]
         before = await self.default_action()
         self.secret = before.get("secret") or self.secret
         behaviour = fy.Action(
@@ -278,9 +280,40 @@ class Nat:
         # Only what differs: a default action among the updates has the switch copy all tables that they touch.
         if before != behaviour.args:
             also.append((control.MODIFY, fy.P4TableEntry("behaviour", action=behaviour, is_default_action=True)))
-        written = await self.entries.apply(wanted, also=also)
+        ended = [(control.DELETE, one) for one in await self.in_the_way(static)]
+        written = await self.entries.apply(wanted, first=ended, also=also)
+        await self.end_mappings(known.keys() - {address for _, addresses in pools(settings) for address in addresses})
         others = sum(before.get(name) != value for name, value in behaviour.args.items() if name != "secret")
         print(f"{written}; {others} settings changed", flush=True)
+
+    async def in_the_way(self, static):
+        """The learnt entries with the keys of new static mappings. A pair of entries ends with either of them."""
+        new = [one for one in static if not self.entries.has(one)]
+        return [found for one in new async for found in self.switch.read(fy.P4TableEntry(one.table_id, match=one.match))]
+
+    async def end_mappings(self, addresses):
+        """Ends the blocks and mappings of external addresses that the file has no more: as long as they send, subscribers
+        would keep them, and get no answers."""
+        if not addresses:
+            return
+        blocks = await self.delete_learnt("subscribers", addresses)
+        for one in blocks:
+            inside = dotted(one.match["inside"])
+            if inside in self.blocks:
+                self.release(inside)
+        mappings = await self.delete_learnt("outbound", addresses)
+        print(f"{len(blocks)} blocks and {len(mappings)} mappings of {', '.join(sorted(addresses))} are ended", flush=True)
+
+    async def delete_learnt(self, table, addresses):
+        """Deletes the entries of a table with these external addresses. Some may end by themselves meanwhile."""
+        entries = [
+            one
+            async for one in self.switch.read(fy.P4TableEntry(table))
+            if one.action.args and dotted(one.action.args["addr"]) in addresses
+        ]
+        for at in range(0, len(entries), DELETED_AT_ONCE):
+            await self.switch.delete(entries[at : at + DELETED_AT_ONCE], strict=False)
+        return entries
 
     async def default_action(self):
         """The default action `set_behaviour` in the switch, as an earlier run or the previous file has set it."""

@@ -86,6 +86,36 @@ def make(bed):
     return nat, router, border, server, hosts["a"], hosts["b"]
 
 
+def reconfigure(a, controller, file, log):
+    """What packets have learnt gives way to a static mapping and to another external address."""
+    text = file.read_text()
+
+    def read_again(text, what):
+        since = len(controller.output.read_text())
+        file.write_text(text)
+        controller.send_signal(signal.SIGHUP)
+        wait_until(lambda: what in controller.output.read_text()[since:], f"control.py says `{what}`")
+
+    asked = a.run(sys.executable, "-c", ASK, 5100, 10, SERVER).split()[0]
+    address = asked.split(":")[0]
+    static = f'\n[[static]]\nprotocol = "udp"\ninside = "10.0.0.5:5100"\nexternal = "{address}:510"\n'
+    seconds = text.index("\n[seconds]")
+    read_again(text[:seconds] + static + text[seconds:], "2 new entries")
+    asked = a.run(sys.executable, "-c", ASK, 5100, 10, SERVER).split()[0]
+    check(asked == f"{address}:510", f"a static mapping takes the place of one that packets have learnt: {asked}")
+    since = len(events(log, "release"))
+    others = {"203.0.113.1": '"203.0.113.1"', "203.0.113.4": '"203.0.113.4/31"', "203.0.113.5": '"203.0.113.4/31"'}
+    old, new = others[address], '"203.0.113.9"' if address == "203.0.113.1" else '"203.0.113.8/31"'
+    renumbered = text.replace(old, new)
+    if address == "203.0.113.1":
+        renumbered = renumbered.replace('external = "203.0.113.1:80"', 'external = "203.0.113.9:80"')
+    read_again(renumbered, "are ended")
+    asked = [a.run(sys.executable, "-c", ASK, port, 10, SERVER).split(":")[0] for port in (5000, 5100, 5101)]
+    check(address not in asked, f"the external address {address} is gone, and its subscribers have others: {asked}")
+    released = [one["inside"] for one in events(log, "release")[since:] if one["external"] == address]
+    check("10.0.0.5" in released, "a log line for the block that has ended with its address")
+
+
 def secret_of(nat, socket):
     text = nat.run(FOREBAY, "ctl", "--grpc", socket, "table", "default", "behaviour")
     return int(re.search("secret=([0-9]+)", text)[1])
@@ -190,8 +220,10 @@ def test(bed):
         lambda: any(one["inside"] == "10.0.0.5:5100" for one in events(log, "mapping")), "a line for the mapping"
     )
     check(True, "a log line for each mapping, if wanted")
+    reconfigure(a, controller, file, log)
     wait_until(lambda: {one["inside"] for one in events(log, "release")} >= {"10.0.0.5", "10.0.0.6"}, "releases", 40)
-    check(all(one["external"] in POOL for one in events(log, "release")), "a log line when a block is given back")
+    known = {*POOL, "203.0.113.8", "203.0.113.9"}
+    check(all(one["external"] in known for one in events(log, "release")), "a log line when a block is given back")
 
     echo.terminate()
     for capture in (outside, inside):
