@@ -155,8 +155,8 @@ class Kernel:
 
 
 class Numbers:
-    """Numbers for next hops and groups, which keep them while this program runs; also those that an earlier run has
-    given."""
+    """Numbers for next hops and groups, which keep them as long as they are in the switch; also those that an earlier run
+    has given."""
 
     def __init__(self):
         self.given = {}
@@ -179,6 +179,11 @@ class Numbers:
                 numbers.remove(number)
             self.given[key] = number
         return self.given[key]
+
+    def forget_others(self, named):
+        """Lets things have the numbers of those that are not in the switch any more: neighbours come and go."""
+        for key in self.given.keys() - named:
+            self.taken.discard(self.given.pop(key))
 
     def unused(self):
         number = next(number for number in itertools.count(len(self.given) + 1) if number not in self.taken)
@@ -404,6 +409,8 @@ class Router:
         entries = tables.entries
         entries.sort(key=lambda one: "routes" in one.table_id)
         written = await self.entries.apply(entries)
+        for kind in ("next_hop", "group"):
+            self.numbers[kind].forget_others(tables.named)
         if any(written) or self.is_first:
             self.is_first = False
             routes = sum("routes" in one.table_id for one in entries)

@@ -64,6 +64,19 @@ class Routes(unittest.TestCase):
         self.assertEqual([found[f"{prefix}/32"] for prefix in prefixes], ["to_host", "to_next_hop"])
 
 
+class Numbers(unittest.TestCase):
+    def test_neighbours_that_are_gone_leave_theirs_to_others(self):
+        numbers = program.Numbers()
+        numbers.remember(1, "of an earlier run")
+        for turn in range(1000):
+            present = {("lan2", f"2001:db8::{turn + offset:x}") for offset in range(3)}
+            given = {key: numbers.of(key, key) for key in sorted(present)}
+            self.assertEqual(len(set(given.values()) | {1}), 4)
+            numbers.forget_others(present)
+        self.assertEqual(len(numbers.given), 3)
+        self.assertLess(max(given.values()), 10)
+
+
 class Rules(unittest.TestCase):
     def found(self, *rules, code=0):
         done = types.SimpleNamespace(stdout=json.dumps(rules), returncode=code)
