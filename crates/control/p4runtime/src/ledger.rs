@@ -10,11 +10,12 @@ use forebay_protocol::p4::v1::{
     ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, CloneSessionEntry, MulticastGroupEntry,
     digest_entry,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Members and groups that one-shots make have numbers from here on; a controller's own are below.
 pub(crate) const FIRST_HIDDEN: u32 = 0x8000_0000;
+const HIDDEN_COUNT: u32 = u32::MAX - FIRST_HIDDEN;
 
 /// There may be twice as many notes as entries, and this many more, before those of expired entries are removed.
 const SPARE: usize = 1024;
@@ -35,8 +36,10 @@ pub(crate) struct Ledger {
     multicast_groups: Arc<BTreeMap<u32, MulticastGroupEntry>>,
     clone_sessions: Arc<BTreeMap<u32, CloneSessionEntry>>,
     digests: Arc<BTreeMap<u32, digest_entry::Config>>,
-    /// Numbers that one-shots have used.
+    /// How many of the numbers for one-shots were used since the first one was used last.
     hidden: u32,
+    /// Numbers that one-shots had then.
+    in_use: Arc<HashSet<u32>>,
 }
 
 /// Notes of a table entry.
@@ -170,9 +173,61 @@ impl Ledger {
         *count = count.saturating_add_signed(change);
     }
 
-    /// A number for a member or group of a one-shot that was not used before.
-    pub(crate) fn take_hidden(&mut self) -> u32 {
-        self.hidden = (self.hidden + 1) % (u32::MAX - FIRST_HIDDEN);
-        FIRST_HIDDEN + self.hidden
+    /// Numbers for the group and the members of a one-shot, which no other one-shot has. When all were used once, those
+    /// that are free are used again.
+    pub(crate) fn take_hidden(&mut self, count: usize) -> Vec<u32> {
+        let numbers = self.next_hidden(count);
+        if numbers.len() == count {
+            return numbers;
+        }
+        let one_shots = self.one_shots().map(|(_, one_shot)| one_shot);
+        let used = one_shots.flat_map(|one_shot| one_shot.members.iter().chain([&one_shot.group]));
+        self.in_use = Arc::new(used.copied().collect());
+        self.hidden = 0;
+        self.next_hidden(count)
+    }
+
+    fn next_hidden(&mut self, count: usize) -> Vec<u32> {
+        let ahead = (self.hidden..HIDDEN_COUNT).map(|number| FIRST_HIDDEN + number);
+        let free = ahead.filter(|number| !self.in_use.contains(number));
+        let numbers: Vec<u32> = free.take(count).collect();
+        if let Some(last) = numbers.last() {
+            self.hidden = last - FIRST_HIDDEN + 1;
+        }
+        numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_shots_keep_their_numbers_when_all_were_used_once() {
+        let mut ledger = Ledger::default();
+        let take = |ledger: &mut Ledger, entry| {
+            let numbers = ledger.take_hidden(3);
+            let one_shot = OneShot {
+                set: ActionProfileActionSet::default(),
+                group: numbers[0],
+                members: numbers[1..].to_vec(),
+            };
+            let notes = EntryNotes {
+                one_shot: Some(one_shot),
+                ..EntryNotes::default()
+            };
+            ledger.set_entry(1, entry, notes);
+            numbers
+        };
+        let mut numbers = take(&mut ledger, 1);
+        let given_back = take(&mut ledger, 2);
+        ledger.take_entry(1, 2);
+        ledger.hidden = HIDDEN_COUNT - 2;
+        for entry in 3..6 {
+            numbers.extend(take(&mut ledger, entry));
+        }
+        assert_eq!(numbers[3..6], given_back);
+        let distinct: HashSet<&u32> = numbers.iter().collect();
+        assert_eq!(distinct.len(), numbers.len(), "{numbers:x?}");
     }
 }

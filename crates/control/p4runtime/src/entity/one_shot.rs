@@ -38,15 +38,15 @@ pub(crate) fn insert(
 ) -> Result<OneShot, Error> {
     let (profile, calls) = calls(change, table, profile_id, set)?;
     let names = change.schema.port_names();
+    let numbers = change.ledger.take_hidden(1 + calls.len());
     let mut one_shot = OneShot {
         set: canonical(names, set),
-        group: change.ledger.take_hidden(),
+        group: numbers[0],
         members: Vec::new(),
     };
     let (ports, read) = (change.writer.ports, group::port_reader(change.writer));
     live_members(ports, names, profile, set, &vec![0; calls.len()], read)?;
-    for call in calls {
-        let member = change.ledger.take_hidden();
+    for (call, member) in calls.iter().zip(numbers[1..].iter().copied()) {
         let inserted = change
             .batch
             .insert_member(&profile.name, member, &call.action, &call.args);
@@ -75,7 +75,7 @@ pub(crate) fn modify(
 ) -> Result<OneShot, Error> {
     let (profile, calls) = calls(change, table, profile_id, set)?;
     let names = change.schema.port_names();
-    let members: Vec<u32> = calls.iter().map(|_| change.ledger.take_hidden()).collect();
+    let members = change.ledger.take_hidden(calls.len());
     let (ports, read) = (change.writer.ports, group::port_reader(change.writer));
     let live = live_members(ports, names, profile, set, &members, read)?;
     let new = members.iter().zip(&calls);
