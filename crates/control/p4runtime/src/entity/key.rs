@@ -127,14 +127,11 @@ fn prefix(field: &Field, value: Bits, length: i32) -> Result<EntryMatch, Error> 
     let invalid = |problem: String| Err(Error::invalid(format!("`{}` {problem}", field.name)));
     match field.value.data_plane_prefix(length) {
         Some(0) => invalid(format!("matches anything with a prefix of {length} bits: leave it out")),
-        Some(length) => {
-            if !value.shl(length.into()).is_zero() {
+        Some(prefix_length) => {
+            if !value.shl(prefix_length.into()).is_zero() {
                 return invalid(format!("has bits set behind its prefix of {length} bits"));
             }
-            Ok(EntryMatch::Lpm {
-                value,
-                prefix_length: length,
-            })
+            Ok(EntryMatch::Lpm { value, prefix_length })
         }
         None => invalid(format!(
             "has {} bits, so no prefix of {length}",

@@ -9,6 +9,7 @@ use forebay_constraints::{Constraint, Entry, IrEntry, Key, Kind, Part, Subject, 
 use forebay_ir::EntryMatch;
 use forebay_protocol::p4::config::v1::Preamble;
 use forebay_protocol::p4::config::v1::match_field::MatchType;
+use forebay_syntax::lexer::unescape;
 
 /// The annotation of tables.
 const ENTRIES: &str = "entry_restriction";
@@ -99,12 +100,7 @@ fn strings(body: &str) -> Option<String> {
             is_end
         });
         let (end, _) = end?;
-        text.push_str(
-            &inner[..end]
-                .replace("\\n", "\n")
-                .replace("\\\"", "\"")
-                .replace("\\\\", "\\"),
-        );
+        text.push_str(&unescape(&rest[..end + 2]));
         rest = inner[end + 1..].trim_start();
     }
     (rest.is_empty() && body.contains('"')).then_some(text)
@@ -124,6 +120,11 @@ impl Entry for Written<'_> {
             (0, Part::Mask, _) => Value::Number(IrEntry::part_of(condition, part, 1)),
             (0, _, EntryMatch::Exact(number) | EntryMatch::Optional(Some(number))) => Value::Text(value.write(number)),
             (0, _, _) => Value::Text(Vec::new()),
+            (_, Part::PrefixLength, EntryMatch::Lpm { prefix_length, .. }) => {
+                Value::Number(value.control_plane_prefix(*prefix_length).into())
+            }
+            (width, Part::Mask, EntryMatch::Ternary { mask, .. }) => number(width, &value.write_mask(mask)),
+            (width, Part::High, EntryMatch::Range { high, .. }) => number(width, &value.write_high(high)),
             (width, ..) => Value::Number(IrEntry::part_of(condition, part, width)),
         }
     }
@@ -131,6 +132,10 @@ impl Entry for Written<'_> {
     fn priority(&self) -> i64 {
         self.priority
     }
+}
+
+fn number(width: u32, bytes: &[u8]) -> Value {
+    Value::Number(Bits::from_bytes_be(width, bytes).to_biguint().into())
 }
 
 /// The data of an action as a controller sees it.
@@ -213,6 +218,7 @@ mod tests {
         let written = r#"@entry_restriction("a == 1;" "b != \"c\"\n")"#;
         let inside = body(written, ENTRIES).unwrap();
         assert_eq!(strings(inside).unwrap(), "a == 1;b != \"c\"\n");
+        assert_eq!(strings(r#""a\tb\\n""#).unwrap(), "a\tb\\n");
         assert_eq!(body(written, DATA), None);
         assert_eq!(strings("a == 1"), None);
         assert_eq!(strings("\"a"), None);

@@ -165,10 +165,12 @@ impl ValueType {
         }
     }
 
-    /// The length of a prefix in the data plane; none when there is no such prefix. 0 matches every value that fits.
+    /// The length of a prefix in the data plane; none when there is no such prefix. 0 matches every value.
     pub(crate) fn data_plane_prefix(&self, length: i32) -> Option<u32> {
         let length = u32::try_from(length).ok()?;
         match self.form {
+            // It matches the numbers that do not fit, too.
+            Form::Number(_) if length == 0 => Some(0),
             Form::Number(width) if length <= width => Some((length + self.width).saturating_sub(width)),
             Form::Number(_) => None,
             Form::Text(_) => (length == self.width || length == 0).then_some(length),
@@ -178,8 +180,8 @@ impl ValueType {
     /// The length of a prefix as controllers write it.
     pub(crate) fn control_plane_prefix(&self, length: u32) -> i32 {
         match self.form {
-            Form::Number(width) => (length + width).saturating_sub(self.width) as i32,
-            Form::Text(_) => length as i32,
+            Form::Number(width) if length > 0 => (length + width).saturating_sub(self.width) as i32,
+            Form::Number(_) | Form::Text(_) => length as i32,
         }
     }
 
@@ -251,5 +253,18 @@ mod tests {
             (translated.data_plane_prefix(33), translated.control_plane_prefix(9)),
             (None, 32)
         );
+        assert_eq!(translated.control_plane_prefix(0), 0);
+    }
+
+    #[test]
+    fn prefixes_of_narrower_numbers() {
+        let translated = ValueType {
+            width: 32,
+            form: Form::Number(16),
+        };
+        let to_data_plane = [0, 1, 16, 17, -1].map(|length| translated.data_plane_prefix(length));
+        assert_eq!(to_data_plane, [Some(0), Some(17), Some(32), None, None]);
+        let to_controller = [0, 17, 32].map(|length| translated.control_plane_prefix(length));
+        assert_eq!(to_controller, [0, 1, 16]);
     }
 }

@@ -195,6 +195,31 @@ fn wider_numbers_in_registers_and_masks() {
 }
 
 #[test]
+fn prefixes_are_those_of_the_controller() {
+    let table = "@entry_restriction(\"wide::prefix_length >= 30\") table acl {";
+    let source = PROGRAM
+        .replace("table acl {", table)
+        .replace(": ternary @name(\"wide\")", ": lpm @name(\"wide\")");
+    let mut switch = Switch::with(&source);
+    let entry = |value: &str, length: u32| {
+        format!(
+            "table_entry {{ table_id: $acl match {{ field_id: 2 lpm {{ value: \"{value}\" prefix_len: {length} }} }}
+             priority: 1 {SEND} }}"
+        )
+    };
+    switch.insert(&entry("\\x04", 30));
+    switch.expect("table_entry { table_id: $acl }", &[&entry("\\x04", 30)]);
+    for (value, length, message) in [
+        ("\\x04", 29, "has bits set behind its prefix of 29 bits"),
+        ("\\x08", 29, "`wide::prefix_length >= 30` does not hold"),
+        ("\\x00", 23, "matches anything with a prefix of 23 bits"),
+        ("\\x00", 0, "matches anything with a prefix of 0 bits"),
+    ] {
+        switch.refuse_insert(&entry(value, length), (Code::InvalidArgument, message));
+    }
+}
+
+#[test]
 fn meters_have_the_type_that_the_program_says() {
     let info = config_of(PROGRAM).p4info.unwrap();
     assert_eq!(info.meters[0].spec.unwrap().r#type(), MeterType::SingleRateTwoColor);
