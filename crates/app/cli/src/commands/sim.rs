@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use forebay_files::Folder;
 use forebay_sim::{Case, Departure, Progress, Results, Run, Search, SearchResults, Setup};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `forebay sim`.
@@ -234,11 +235,12 @@ fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl
     files::make_folder(folder)?;
     files::write(&folder.join("results.json"), format!("{json:#}\n"))?;
     let all: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    let mut taken = BTreeSet::new();
     for ((name, found), sample_us) in found.iter().zip(sample_us) {
         let Found::Run(results) = found else { continue };
         let differing = differing(name, &all);
         for (kind, chart) in forebay_sim::plot::of_results(results, sample_us) {
-            let name = chart_name(&differing, kind);
+            let name = free_name(&mut taken, chart_name(&differing, kind));
             files::write(&folder.join(format!("{name}.svg")), chart.svg())?;
             files::write(&folder.join(format!("{name}.pdf")), chart.pdf())?;
         }
@@ -249,6 +251,18 @@ fn write(folder: &Path, json: &Value, found: &[(String, Found)], sample_us: impl
 /// A name of a file: the values of a case may be paths.
 fn chart_name(differing: &str, kind: &str) -> String {
     format!("{differing}{kind}").replace([' ', '=', '/'], "_")
+}
+
+/// The name, with a number if a file has it already: `a/b.p4` and `a_b.p4` give the same.
+fn free_name(taken: &mut BTreeSet<String>, name: String) -> String {
+    let mut free = name.clone();
+    for number in 2.. {
+        if taken.insert(free.clone()) {
+            break;
+        }
+        free = format!("{name}_{number}");
+    }
+    free
 }
 
 /// Of the values that make a case's name, those that are not the same in all cases, with a space after each.
@@ -267,5 +281,13 @@ mod tests {
         let cases = ["LOAD=10 PROGRAM=a/b.p4", "LOAD=10 PROGRAM=c.p4"];
         let differing = differing(cases[0], &cases);
         assert_eq!(chart_name(&differing, "rates"), "PROGRAM_a_b.p4_rates");
+    }
+
+    #[test]
+    fn charts_of_two_cases_are_two_files() {
+        let cases = ["P=a/b.p4", "P=a_b.p4", "P=a=b.p4"];
+        let mut taken = BTreeSet::new();
+        let names = cases.map(|case| free_name(&mut taken, chart_name(&differing(case, &cases), "rates")));
+        assert_eq!(names, ["P_a_b.p4_rates", "P_a_b.p4_rates_2", "P_a_b.p4_rates_3"]);
     }
 }
