@@ -40,4 +40,4 @@ mod search;
 pub use commands::{Command, commands};
 pub use plan::{Hop, Plan, Route, first_fit};
 pub use problem::{Chip, Flow, Function, Half, Mistake, Of, Place, Problem};
-pub use search::{Solution, solve};
+pub use search::{Solution, Unsolved, solve};

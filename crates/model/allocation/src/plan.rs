@@ -249,6 +249,11 @@ impl Room {
         true
     }
 
+    /// Free stages of the halves that have so many.
+    pub(crate) fn stages_in_parts_of(&self, least: u32) -> u32 {
+        self.stages.iter().filter(|stages| **stages >= least).sum()
+    }
+
     pub(crate) fn give(&mut self, problem: &Problem, function: usize, place: Place) {
         let function = &problem.functions[function];
         self.stages[Room::half(place)] += function.stages;

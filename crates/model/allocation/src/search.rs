@@ -1,9 +1,9 @@
 //! Branch and bound over placements.
 //!
 //! Functions are placed one after another, those of the most traffic first. What is recirculated at least, with the
-//! remaining ones wherever it suits each flow, bounds a branch. The first plan to beat comes from [`first_fit`] and
-//! improvements by single moves and exchanges, which also end the search: they make loads even among plans that
-//! recirculate equally much.
+//! remaining ones wherever it suits each flow, bounds a branch. The first plan to beat comes from [`first_fit`], or where
+//! that has no room from a search that places the largest functions first, and from improvements by single moves and
+//! exchanges. These also end the search: they make loads even among plans that recirculate equally much.
 
 use crate::plan::{Plan, Room, TOLERANCE, first_fit};
 use crate::problem::{Place, Problem};
@@ -20,23 +20,51 @@ pub struct Solution {
     pub looked_at: u64,
 }
 
-/// The best plan that is found within `looks_max` partial placements; none when there is no plan at all.
-pub fn solve(problem: &Problem, looks_max: u64) -> Option<Solution> {
-    let mut search = Search {
-        problem,
-        order: by_traffic(problem),
-        room: Room::new(problem),
-        placement: vec![None; problem.functions.len()],
-        best: first_fit(problem).map(|plan| improved(problem, plan)),
-        looks_left: looks_max,
+/// Why there is no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsolved {
+    /// Whether there is none at all; otherwise the search ended early.
+    pub is_proven: bool,
+    /// Placements that were examined, in part or as a whole.
+    pub looked_at: u64,
+}
+
+/// The best plan that is found within `looks_max` partial placements.
+///
+/// # Errors
+/// When none is found.
+pub fn solve(problem: &Problem, looks_max: u64) -> Result<Solution, Unsolved> {
+    let mut search = Search::new(problem, by_traffic(problem), looks_max);
+    search.best = match first_fit(problem) {
+        Some(plan) => Some(improved(problem, plan)),
+        None => any_plan(problem, looks_max)?.map(|plan| improved(problem, plan)),
     };
     search.place(0);
-    let looked_at = looks_max - search.looks_left;
-    Some(Solution {
-        plan: improved(problem, search.best?),
-        is_proven: search.looks_left > 0,
-        looked_at,
-    })
+    let (is_proven, looked_at) = (search.looks_left > 0, looks_max - search.looks_left);
+    match search.best {
+        Some(best) => Ok(Solution {
+            plan: improved(problem, best),
+            is_proven,
+            looked_at,
+        }),
+        None => Err(Unsolved { is_proven, looked_at }),
+    }
+}
+
+/// A plan, whatever it recirculates: the largest functions are placed first. None when `looks_max` placements have not
+/// led to any.
+///
+/// # Errors
+/// When there is no plan at all.
+fn any_plan(problem: &Problem, looks_max: u64) -> Result<Option<Plan>, Unsolved> {
+    let mut search = Search::new(problem, by_size(problem), looks_max);
+    search.ends_with_a_plan = true;
+    search.place(0);
+    let (is_proven, looked_at) = (search.looks_left > 0, looks_max - search.looks_left);
+    match search.best {
+        None if is_proven => Err(Unsolved { is_proven, looked_at }),
+        best => Ok(best),
+    }
 }
 
 struct Search<'a> {
@@ -45,13 +73,27 @@ struct Search<'a> {
     room: Room,
     placement: Placement,
     best: Option<Plan>,
+    /// Whether any plan will do.
+    ends_with_a_plan: bool,
     looks_left: u64,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(problem: &'a Problem, order: Vec<usize>, looks_max: u64) -> Search<'a> {
+        Search {
+            problem,
+            order,
+            room: Room::new(problem),
+            placement: vec![None; problem.functions.len()],
+            best: None,
+            ends_with_a_plan: false,
+            looks_left: looks_max,
+        }
+    }
+
     /// Places the functions from the given one of `order` on, in all ways that may be better than the best plan.
     fn place(&mut self, depth: usize) {
-        if self.looks_left == 0 || !self.may_be_better() {
+        if self.looks_left == 0 || !self.may_be_better() || !self.may_be_the_first(depth) {
             return;
         }
         self.looks_left -= 1;
@@ -79,6 +121,16 @@ impl Search<'_> {
         }
     }
 
+    /// Whether the search for a first plan goes on here: the functions from the given one of `order` on need room in
+    /// halves that can take one of them.
+    fn may_be_the_first(&self, depth: usize) -> bool {
+        let stages = |function: &usize| self.problem.functions[*function].stages;
+        let left = &self.order[depth..];
+        let smallest = left.iter().map(stages).min().unwrap_or(0);
+        let needed: u32 = left.iter().map(stages).sum();
+        !self.ends_with_a_plan || (self.best.is_none() && needed <= self.room.stages_in_parts_of(smallest))
+    }
+
     /// Whether a plan with these functions where they are may be better: the least that it recirculates is compared.
     fn may_be_better(&self) -> bool {
         let Some(least) = least_recirculated(self.problem, &self.placement) else {
@@ -101,6 +153,18 @@ fn by_traffic(problem: &Problem) -> Vec<usize> {
     };
     let mut order: Vec<usize> = (0..problem.functions.len()).collect();
     order.sort_by(|a, b| traffic(*b).total_cmp(&traffic(*a)));
+    order
+}
+
+/// Functions by the share of a half's stages or of a pipeline's memory that they take, largest first.
+fn by_size(problem: &Problem) -> Vec<usize> {
+    let percent = |function: &usize| {
+        let function = &problem.functions[*function];
+        let of_stages = 100 * function.stages / problem.chip.stages;
+        (of_stages.max(function.memory_percent), function.stages)
+    };
+    let mut order: Vec<usize> = (0..problem.functions.len()).collect();
+    order.sort_by_key(|function| std::cmp::Reverse(percent(function)));
     order
 }
 

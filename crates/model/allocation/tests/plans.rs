@@ -1,6 +1,6 @@
 //! Plans of small problems: against what one can see, and against every placement that there is.
 
-use forebay_allocation::{Chip, Half, Mistake, Place, Plan, Problem, commands, first_fit, solve};
+use forebay_allocation::{Chip, Half, Mistake, Place, Plan, Problem, Unsolved, commands, first_fit, solve};
 
 const CHIP: Chip = Chip {
     pipelines: 2,
@@ -159,7 +159,7 @@ fn memory_of_a_pipeline_is_shared_by_its_halves() {
     let plan = solved(&text.concat());
     assert_ne!(plan.places[0].pipeline, plan.places[1].pipeline);
     let too_much = [text.concat(), half_full("c")].concat();
-    assert_eq!(solve(&read(&too_much).unwrap(), 1_000_000), None);
+    assert!(solve(&read(&too_much).unwrap(), 1_000_000).unwrap_err().is_proven);
 }
 
 #[test]
@@ -284,6 +284,29 @@ fn a_search_that_is_cut_short_says_so() {
     text.push_str(&flow("f", 0, 8, 1.0, &["d", "c", "b", "a"]));
     let solution = solve(&read(&text).unwrap(), 1).unwrap();
     assert!(!solution.is_proven);
+}
+
+/// The chip has four halves of twelve stages. First fit puts four of the small ones into one of them, and 48 stages into
+/// no four halves any more.
+#[test]
+fn functions_that_just_fit_are_placed() {
+    let sizes = [3, 3, 3, 3, 9, 9, 9, 9];
+    let names: Vec<String> = (0..sizes.len()).map(|number| format!("f{number}")).collect();
+    let functions = names.iter().zip(sizes).map(|(name, stages)| function(name, stages));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let text = HEADER.to_string() + &functions.collect::<String>() + &flow("f", 0, 8, 1.0, &names);
+    let problem = read(&text).unwrap();
+    assert_eq!(first_fit(&problem), None);
+    solve(&problem, 20).expect("a plan is found at once");
+    let one_more = read(&format!("{text}{}", function("one more", 1))).unwrap();
+    let unsolved = solve(&one_more, 20).unwrap_err();
+    assert_eq!(
+        unsolved,
+        Unsolved {
+            is_proven: true,
+            looked_at: 0
+        }
+    );
 }
 
 #[test]

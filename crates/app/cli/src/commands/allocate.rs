@@ -4,8 +4,8 @@ mod chain;
 
 use super::Status;
 use crate::{files, output};
-use anyhow::{Result, anyhow, bail};
-use forebay_allocation::{Chip, Hop, Mistake, Plan, Problem, Solution, commands, first_fit, solve};
+use anyhow::{Result, anyhow};
+use forebay_allocation::{Chip, Hop, Mistake, Plan, Problem, Unsolved, commands, first_fit, solve};
 use forebay_chip::ChipSpec;
 use forebay_sim::{key_place, line_of, suggestion};
 use forebay_stages::Machine;
@@ -52,29 +52,15 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     if let Some(mistake) = chain::wrong_action(&problem)? {
         return Err(wrong(mistake));
     }
-    let (plan, search) = if arguments.first_fit {
-        (first_fit(&problem), None)
+    let found = if arguments.first_fit {
+        first_fit(&problem)
+            .map(|plan| (plan, None))
+            .ok_or(BY_FIRST_FIT.to_string())
     } else {
-        match solve(&problem, arguments.looks) {
-            Some(Solution {
-                plan,
-                is_proven,
-                looked_at,
-            }) => (Some(plan), Some((is_proven, looked_at))),
-            None => (None, None),
-        }
+        let solution = solve(&problem, arguments.looks).map_err(no_plan);
+        solution.map(|found| (found.plan, Some((found.is_proven, found.looked_at))))
     };
-    let Some(plan) = plan else {
-        bail!(
-            "{}: no placement {}; more stages, memory or loopback ports are needed",
-            path.display(),
-            if arguments.first_fit {
-                "by first fit"
-            } else {
-                "was found"
-            }
-        );
-    };
+    let (plan, search) = found.map_err(|why| anyhow!("{}: {why}", path.display()))?;
     if let Some(path) = &arguments.commands {
         let lines = commands(&problem, &plan).map_err(wrong)?;
         if let Some(mistake) = chain::wrong_line(&problem, &lines)? {
@@ -93,6 +79,15 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     } else {
         Status::Good
     })
+}
+
+const BY_FIRST_FIT: &str = "no placement by first fit; more stages, memory or loopback ports are needed";
+
+fn no_plan(Unsolved { is_proven, looked_at }: Unsolved) -> String {
+    if is_proven {
+        return "there is no placement; more stages, memory or loopback ports are needed".to_string();
+    }
+    format!("the search ended after {looked_at} placements and has found none that fits; there may be one (--looks)")
 }
 
 /// A mistake with its line, in the words of other files.
