@@ -5,6 +5,7 @@ use crate::change::{Change, Writer};
 use crate::ledger::{EntryNotes, FIRST_HIDDEN, OneShot};
 use crate::schema::{TableSchema, restriction};
 use crate::status::{Code, Error};
+use forebay_ir::EntryMatch;
 use forebay_pipeline::{Entry, EntryAction, IdleTime, Record};
 use forebay_protocol::p4::v1::table_action::Type as ActionType;
 use forebay_protocol::p4::v1::update::Type;
@@ -72,7 +73,7 @@ fn insert(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
 
 fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
     if changes_itself(entry) {
-        check_not_const(change.writer, table, entry)?;
+        check_not_const(change, table, entry)?;
     }
     let found = find(change, table, entry)?;
     check(change, table, entry, found.idle.timeout_ns)?;
@@ -147,8 +148,9 @@ fn changes_itself(entry: &TableEntry) -> bool {
 }
 
 /// Refuses a change of a table whose entries are const, whether it has the entry or not.
-fn check_not_const(writer: Writer<'_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
-    match key::read(table, &entry.r#match).and(priority(table, entry, writer.writes_again)) {
+fn check_not_const(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
+    let matches = key::read(table, &entry.r#match);
+    match matches.and_then(|matches| priority_of_present(change, table, entry, &matches)) {
         // A string that nothing names is a key like any other.
         Err(error) if error.code != Code::NotFound => return Err(error),
         _ => {}
@@ -161,7 +163,7 @@ fn check_not_const(writer: Writer<'_>, table: &TableSchema, entry: &TableEntry) 
 }
 
 fn delete(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<(), Error> {
-    check_not_const(change.writer, table, entry)?;
+    check_not_const(change, table, entry)?;
     let found = match find(change, table, entry) {
         Err(_) if change.batch.take_ended(table.index, &key::read(table, &entry.r#match)?) => return Ok(()),
         found => found?,
@@ -177,17 +179,29 @@ fn delete(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
 /// The entry with the same key and priority.
 pub(crate) fn find(change: &Change<'_, '_>, table: &TableSchema, entry: &TableEntry) -> Result<Record, Error> {
     let matches = key::read(table, &entry.r#match)?;
-    let priority = priority(table, entry, change.writer.writes_again)?;
+    let priority = priority_of_present(change, table, entry, &matches)?;
     Ok(change.batch.record(table.index, &matches, priority)?)
 }
 
-/// The priority of an entry: there if the table has priorities, not there if not. It may be 0 where an entry that the
-/// program begins with is written again.
-pub(crate) fn priority(table: &TableSchema, entry: &TableEntry, writes_again: bool) -> Result<i64, Error> {
+/// The priority of an entry that is there. Entries of the program may have 0, and are read with it.
+fn priority_of_present(
+    change: &Change<'_, '_>,
+    table: &TableSchema,
+    entry: &TableEntry,
+    matches: &[EntryMatch],
+) -> Result<i64, Error> {
+    let is_there = || change.batch.record(table.index, matches, 0).is_ok();
+    let may_be_0 = change.writer.writes_again || (entry.priority == 0 && is_there());
+    priority(table, entry, may_be_0)
+}
+
+/// The priority of an entry: there if the table has priorities, not there if not. It may be 0 where an entry is meant
+/// that the program begins with.
+pub(crate) fn priority(table: &TableSchema, entry: &TableEntry, may_be_0: bool) -> Result<i64, Error> {
     let invalid = |problem: &str| Err(Error::invalid(format!("table `{}`: {problem}", table.name)));
     match (table.has_priorities, entry.priority) {
         (true, ..=-1) => invalid("priorities are positive"),
-        (true, 0) if !writes_again => {
+        (true, 0) if !may_be_0 => {
             invalid("an entry needs a priority, since a field is matched as ternary, range or optional")
         }
         (false, 1.. | ..=-1) => invalid("an entry has no priority, since all fields are matched as exact or lpm"),

@@ -6,6 +6,7 @@ use super::{action, key, table_entry};
 use crate::ledger::{EntryNotes, Ledger};
 use crate::schema::{Schema, TableSchema};
 use crate::status::{Code, Error};
+use forebay_ir::EntryMatch;
 use forebay_pipeline::{EntryAction, Pipeline, Record};
 use forebay_protocol::p4::v1::entity::Entity;
 use forebay_protocol::p4::v1::table_action::Type as ActionType;
@@ -74,6 +75,9 @@ fn read_table(
     }
     if !wanted.r#match.is_empty() {
         let matches = key::read(table, &wanted.r#match)?;
+        if table.has_priorities && wanted.priority == 0 {
+            return read_all_priorities(source, table, wanted, &matches, sink);
+        }
         let priority = table_entry::priority(table, wanted, false)?;
         let record = source.pipeline.record(table.index, &matches, priority)?;
         give(source, table, wanted, &record, sink);
@@ -86,6 +90,30 @@ fn read_table(
         source.pipeline.each_record(table.index, each)
     }
     Ok(())
+}
+
+/// Entries with this match: in a read, priority 0 stands for all (§9.1.6).
+fn read_all_priorities(
+    source: &Source<'_>,
+    table: &TableSchema,
+    wanted: &TableEntry,
+    matches: &[EntryMatch],
+    sink: &mut dyn FnMut(&Record, TableEntry),
+) -> Result<(), Error> {
+    let mut is_there = false;
+    source.pipeline.each_record(table.index, |record| {
+        if record.entry.matches == matches {
+            is_there = true;
+            give(source, table, wanted, &record, sink);
+        }
+    });
+    if is_there {
+        return Ok(());
+    }
+    Err(Error::not_found(format!(
+        "table `{}` has no entry with this key",
+        table.name
+    )))
 }
 
 /// Gives an entry if the filter lets it through.

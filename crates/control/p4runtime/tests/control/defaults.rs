@@ -109,6 +109,20 @@ fn tables_that_begin_with_entries() {
     switch.expect("table_entry { table_id: $begun }", &[&const_entry, &begun(3, 5, send)]);
 }
 
+/// P4 has priority 0, P4Runtime has not: such an entry comes from the program alone.
+#[test]
+fn entries_of_the_program_may_have_priority_0() {
+    let mut switch = Switch::with(&VARIANTS.replace("priority = 20: 2: send(2);", "priority = 0: 2: send(2);"));
+    switch.refuse_insert(&begun(3, 0, DROP), (Code::InvalidArgument, "needs a priority"));
+    switch.modify(&begun(2, 0, DROP));
+    switch.expect(&begun(2, 0, ""), &[&begun(2, 0, DROP)]);
+    let counter = |rest: &str| format!("direct_counter_entry {{ {} {rest} }}", begun(2, 0, ""));
+    switch.modify(&counter("data { packet_count: 7 }"));
+    switch.expect(&counter(""), &[&counter("data { packet_count: 7 }")]);
+    switch.delete(&begun(2, 0, ""));
+    switch.refuse_delete(&begun(2, 0, ""), (Code::InvalidArgument, "needs a priority"));
+}
+
 #[test]
 fn entries_may_have_the_same_priority() {
     let mut switch = Switch::with(VARIANTS);

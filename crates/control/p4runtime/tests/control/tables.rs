@@ -377,6 +377,17 @@ fn filters_of_reads() {
         &[&dropped],
     );
     switch.expect("table_entry { table_id: $filter priority: 2 }", &[&high]);
+    let entry = filter(r#"match { field_id: 3 optional { value: "\x01" } }"#);
+    let matched = |priority: u32| entry.replace("priority: 5", &format!("priority: {priority}"));
+    switch.insert(&matched(3));
+    switch.insert(&matched(4));
+    // Priority 0 stands for all.
+    switch.expect(&matched(0), &[&matched(3), &matched(4)]);
+    switch.expect(&matched(4), &[&matched(4)]);
+    switch.delete(&matched(3));
+    switch.refuse_delete(&matched(0), (Code::InvalidArgument, "needs a priority"));
+    switch.delete(&matched(4));
+    switch.expect(&matched(0), &[]);
     assert_eq!(
         switch.read("table_entry {}").len(),
         6,
