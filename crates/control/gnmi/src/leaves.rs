@@ -304,11 +304,18 @@ pub(crate) fn steps(prefix: Option<&Path>, path: Option<&Path>) -> Result<Vec<Pa
             if name == "..." && steps.last().is_some_and(|last: &PathElem| last.name == "...") {
                 continue;
             }
-            let key = elem.key.clone();
+            let key = elem.key.iter().map(|(key, value)| (key.clone(), any_key(value)));
+            let key = key.collect();
             steps.push(PathElem { name, key });
         }
     }
     Ok(steps)
+}
+
+/// The value of a key, with `*` for any. Stratum and ONOS write `...` for that.
+fn any_key(value: &str) -> String {
+    let value = if value == "..." { "*" } else { value };
+    value.to_string()
 }
 
 fn check_origin(prefix: Option<&Path>, path: Option<&Path>) -> Result<(), Status> {
@@ -450,6 +457,7 @@ pub(crate) mod tests {
             "interfaces/interface",
             "openconfig-interfaces:interfaces/interface[name=eth1]/state",
             "interfaces/interface[name=*]/state/counters/in-octets",
+            "interfaces/interface[name=...]/state",
             "interfaces/*/state",
             ".../in-octets",
             "interfaces/.../counters",
