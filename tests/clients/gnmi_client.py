@@ -3,6 +3,7 @@
 import asyncio
 
 import finsy as fy
+from finsy.gnmiclient import GNMIClientError
 
 from testbed import ADDRESS, ROOT, Switch, ethernet, expect
 
@@ -25,6 +26,18 @@ async def facts(client):
     expect(mtu == {"sw1": 1500}, "finsy: an interface has an MTU")
     mac = await values(client, fy.GNMIPath("interfaces/interface[name=sw1]/ethernet/state/mac-address"))
     expect(len(mac["sw1"]) == 17, "finsy: an interface has a MAC address")
+
+
+async def as_onos(client):
+    """ONOS asks for ports with `...` as the key, and for a path of no model to know whether there is gNMI."""
+    ports = await values(client, fy.GNMIPath("interfaces/interface[name=...]/state/ifindex"))
+    expect(ports == {"sw1": 1, "sw2": 2}, "finsy: the key `...` stands for all interfaces")
+    code = None
+    try:
+        await client.get(fy.GNMIPath("onos-gnmi-ping"))
+    except GNMIClientError as error:
+        code = error.code
+    expect(code == fy.GRPCStatusCode.INVALID_ARGUMENT, "finsy: a path of no model is no path")
 
 
 async def next_update(updates):
@@ -73,6 +86,7 @@ async def main():
     bed = Switch(program=program / "portfwd.p4", options=["--entries", str(program / "entries.stf")])
     async with fy.GNMIClient(ADDRESS) as client:
         await facts(client)
+        await as_onos(client)
         await disabling(client, bed)
         await sampling(client, bed)
 

@@ -376,6 +376,40 @@ pub(crate) fn is_in_schema(wanted: &[PathElem]) -> bool {
     SCHEMA.iter().any(|schema| may_mean(wanted, schema.names))
 }
 
+/// The roots of OpenConfig's models.
+const ROOTS: &[&str] = &[
+    "access-points",
+    "acl",
+    "components",
+    "defined-sets",
+    "dot1x",
+    "interfaces",
+    "keychains",
+    "lacp",
+    "lldp",
+    "macsec",
+    "messages",
+    "network-instances",
+    "optical-amplifier",
+    "p4rt",
+    "platform",
+    "probes",
+    "qos",
+    "relay-agent",
+    "routing-policy",
+    "sampling",
+    "stp",
+    "system",
+    "telemetry-system",
+    "terminal-device",
+];
+
+/// Whether a path begins as one of a model of OpenConfig, served here or not.
+pub(crate) fn is_of_a_model(wanted: &[PathElem]) -> bool {
+    let root = wanted.first().map_or("*", |first| first.name.as_str());
+    ["*", "..."].contains(&root) || ROOTS.contains(&root)
+}
+
 /// Whether a path means the leaf with these names of some interface.
 pub(crate) fn may_mean(wanted: &[PathElem], names: &[&str]) -> bool {
     is_begin(wanted, None, 0, names)
@@ -497,7 +531,9 @@ pub(crate) mod tests {
             "interfaces/interface/state/mtu/x",
         ] {
             assert!(!is_in_schema(&steps_of(text)), "{text}");
+            assert!(is_of_a_model(&steps_of(text)), "{text}");
         }
+        assert!(!is_of_a_model(&steps_of("onos-gnmi-ping")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::Switch;
 use crate::generated::g_nmi_server::GNmi;
-use crate::leaves::{self, Leaf, Model, is_in_schema, steps, written};
+use crate::leaves::{self, Leaf, Model, is_in_schema, is_of_a_model, steps, written};
 use crate::set;
 use crate::subscription::Subscription;
 use forebay_protocol::gnmi::get_request::DataType;
@@ -227,14 +227,18 @@ fn check_paths(count: usize) -> Result<(), Status> {
 /// The steps of a path of the schema.
 ///
 /// # Errors
-/// `UNIMPLEMENTED` when there is no such thing (§3.3.4, §3.5.2.4); others when it is no path.
+/// `UNIMPLEMENTED` when there is no such thing here (§3.3.4, §3.5.2.4); others when it is no path. With the path of no
+/// model ONOS asks whether a switch serves gNMI: one that says `UNIMPLEMENTED` does not.
 fn known(prefix: Option<&Path>, path: Option<&Path>) -> Result<Vec<PathElem>, Status> {
     let steps = steps(prefix, path)?;
     if is_in_schema(&steps) {
-        Ok(steps)
-    } else {
-        Err(Status::unimplemented(format!("there is no {}", written(&steps))))
+        return Ok(steps);
     }
+    let path = written(&steps);
+    if is_of_a_model(&steps) {
+        return Err(Status::unimplemented(format!("there is no {path} here")));
+    }
+    Err(Status::invalid_argument(format!("no model of OpenConfig has {path}")))
 }
 
 /// Whether a path may mean several values by a wildcard.
