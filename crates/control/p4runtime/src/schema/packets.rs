@@ -162,10 +162,10 @@ impl PacketSchema {
         self.width.div_ceil(8)
     }
 
-    /// The header that metadata describe; hidden fields are 0.
+    /// The header that metadata describe; hidden fields, and those that are not given, are 0.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` unless there is exactly one for each field and each fits.
+    /// `INVALID_ARGUMENT` when one is of no field, is given twice or does not fit.
     pub(crate) fn write(&self, metadata: &[PacketMetadata]) -> Result<Vec<u8>, Error> {
         if let Some(unknown) = metadata
             .iter()
@@ -207,13 +207,16 @@ impl PacketSchema {
 }
 
 impl PacketField {
-    /// What the metadata say of this field.
+    /// What the metadata say of this field. Controllers leave out padding, so a field that is not given is 0.
     fn find(&self, metadata: &[PacketMetadata]) -> Result<Bits, Error> {
         let what = || format!("packet_out: metadata `{}`", self.name);
         let mut given = metadata.iter().filter(|given| given.metadata_id == self.id);
-        let (Some(first), None) = (given.next(), given.next()) else {
-            return Err(Error::invalid(format!("{} must be given exactly once", what())));
+        let Some(first) = given.next() else {
+            return Ok(Bits::zero(self.value.width));
         };
+        if given.next().is_some() {
+            return Err(Error::invalid(format!("{} is given twice", what())));
+        }
         let value = self.value.read(&first.value, what);
         value.map_err(|error| Error::invalid(error.message))
     }
