@@ -13,8 +13,9 @@ use forebay_protocol::p4::v1::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Members and groups that one-shots make have numbers from here on; a controller's own are below.
-pub(crate) const FIRST_HIDDEN: u32 = 0x8000_0000;
+/// Members and groups that one-shots make have numbers from here on. Those of controllers may be the same: a selector
+/// has either one-shots or members and groups of a controller.
+const FIRST_HIDDEN: u32 = 0x8000_0000;
 const HIDDEN_COUNT: u32 = u32::MAX - FIRST_HIDDEN;
 
 /// There may be twice as many notes as entries, and this many more, before those of expired entries are removed.

@@ -2,7 +2,7 @@
 
 use super::{action, one_shot};
 use crate::change::Change;
-use crate::ledger::{FIRST_HIDDEN, Ledger};
+use crate::ledger::Ledger;
 use crate::schema::{ProfileSchema, Schema, TableSchema, find};
 use crate::status::Error;
 use forebay_protocol::p4::v1::ActionProfileMember;
@@ -76,24 +76,20 @@ pub(crate) fn a_table<'a>(schema: &'a Schema, profile: &ProfileSchema) -> Result
     })
 }
 
-/// Numbers of members and groups are the controller's, below those that one-shots take.
+/// Any number but 0 is a controller's: a selector has either its members and groups, or those of one-shots.
 pub(crate) fn check_number(
     change: &Change<'_, '_>,
     profile: &ProfileSchema,
     kind: &str,
     number: u32,
 ) -> Result<(), Error> {
-    match number {
-        0 if !change.writer.writes_again => Err(Error::invalid(format!(
-            "`{}`: a {kind} is not numbered 0",
-            profile.name
-        ))),
-        FIRST_HIDDEN.. => Err(Error::invalid(format!(
-            "`{}`: a {kind} has a number below {FIRST_HIDDEN}",
-            profile.name
-        ))),
-        _ => Ok(()),
+    if number > 0 || change.writer.writes_again {
+        return Ok(());
     }
+    Err(Error::invalid(format!(
+        "`{}`: a {kind} is not numbered 0",
+        profile.name
+    )))
 }
 
 /// One member, all of a profile, or all.

@@ -1,7 +1,7 @@
 //! One-shot action selectors (P4Runtime §9.2.3): an entry that brings its group and members with it.
 //!
-//! In the pipeline they are members and a group with numbers that controllers cannot use; reads give back what was
-//! written. A selector is used either with one-shots or with members and groups, never with both.
+//! In the pipeline they are members and a group with numbers of their own; reads give back what was written. A selector
+//! is used either with one-shots or with members and groups, never with both, so that numbers cannot meet.
 
 use super::{action, group};
 use crate::change::Change;

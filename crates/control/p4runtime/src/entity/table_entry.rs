@@ -2,7 +2,7 @@
 
 use super::{action, direct, key, one_shot};
 use crate::change::{Change, Writer};
-use crate::ledger::{EntryNotes, FIRST_HIDDEN, OneShot};
+use crate::ledger::{EntryNotes, OneShot};
 use crate::schema::{TableSchema, restriction};
 use crate::status::{Code, Error};
 use forebay_ir::EntryMatch;
@@ -294,14 +294,13 @@ fn by_number(change: &Change<'_, '_>, profile: u32, number: u32) -> Result<(), E
     if change.ledger.has_one_shots(profile) && !change.writer.writes_again {
         return Err(one_shot::mixed(&profile_schema.name));
     }
-    match number {
-        0 if !change.writer.writes_again => Err(Error::invalid(format!(
-            "`{}`: 0 is no member and no group",
-            profile_schema.name
-        ))),
-        FIRST_HIDDEN.. => Err(Error::not_found(format!("`{}` has no {number}", profile_schema.name))),
-        _ => Ok(()),
+    if number > 0 || change.writer.writes_again {
+        return Ok(());
     }
+    Err(Error::invalid(format!(
+        "`{}`: 0 is no member and no group",
+        profile_schema.name
+    )))
 }
 
 fn forget_one_shot(change: &mut Change<'_, '_>, table: &TableSchema, one_shot: Option<OneShot>) -> Result<(), Error> {

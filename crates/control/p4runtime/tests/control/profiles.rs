@@ -122,6 +122,26 @@ fn groups() {
     );
 }
 
+/// ONOS numbers members by a hash.
+#[test]
+fn members_and_groups_may_have_any_number() {
+    let mut switch = Switch::new();
+    for number in [0x8000_0000, 0x8000_0001, u32::MAX] {
+        switch.insert(&member(number, 2));
+        let of_one = group(number, &format!("members {{ member_id: {number} weight: 1 }}"));
+        switch.insert(&of_one);
+        let entry = route(&format!("action {{ action_profile_group_id: {number} }}"));
+        switch.insert(&entry);
+        switch.expect("table_entry { table_id: $routing }", &[&entry]);
+        let of_member = route(&format!("action {{ action_profile_member_id: {number} }}"));
+        switch.modify(&of_member);
+        switch.delete(&of_member);
+        switch.delete(&of_one);
+        switch.delete(&member(number, 2));
+    }
+    assert_eq!(switch.device_members(), 0);
+}
+
 #[test]
 fn entries_of_profiles_name_members() {
     let mut switch = Switch::new();
