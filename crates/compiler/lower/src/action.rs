@@ -15,6 +15,7 @@ use crate::storage;
 use crate::types::{self, Scalar};
 use crate::value::Value;
 use crate::walk::{self, Node};
+use forebay_check::annotations;
 use forebay_check::hir::{self, Callee, StatementKind};
 use forebay_ir::{self as ir, BodyId, BodyKind, Expr, SlotKind};
 use forebay_syntax::ast::Direction;
@@ -99,7 +100,7 @@ fn data_param(cx: &mut Context, param: &hir::Param, params: &mut Vec<ir::ActionP
     };
     let index = params.len() as u32;
     params.push(ir::ActionParam {
-        name: var.name.clone(),
+        name: annotations::name(&var.annotations).unwrap_or(&var.name).to_string(),
         width,
         signed,
     });
