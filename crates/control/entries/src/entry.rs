@@ -185,7 +185,7 @@ fn entry_match(key: &TableKey, pattern: &Pattern) -> Result<EntryMatch, String> 
             low: exact(low, width)?,
             high: exact(high, width)?,
         }),
-        (MatchKind::Optional, Pattern::Value(literal)) => Ok(EntryMatch::Optional(Some(exact(literal, width)?))),
+        (MatchKind::Optional, Pattern::Value(literal)) => optional(literal, width),
         (kind, _) => Err(format!(
             "a field that is matched as {} is written {}",
             kind_name(kind),
@@ -237,6 +237,14 @@ fn low_wildcards(literal: &Literal, width: u32) -> Result<Bits, String> {
         return Err("`*` may stand only for the last digits here".to_string());
     }
     Ok(Bits::from_biguint(width, &literal.wildcards))
+}
+
+/// Wildcards alone match anything: p4testgen writes a field so that it leaves out.
+fn optional(literal: &Literal, width: u32) -> Result<EntryMatch, String> {
+    if literal.is_all_wildcards() {
+        return Ok(EntryMatch::Optional(None));
+    }
+    Ok(EntryMatch::Optional(Some(exact(literal, width)?)))
 }
 
 fn exact(literal: &Literal, width: u32) -> Result<Bits, String> {
@@ -342,6 +350,15 @@ mod tests {
                 prefix_length: 24
             })
         );
+    }
+
+    #[test]
+    fn an_optional_field_of_wildcards_matches_anything() {
+        let optional = |text: &str| entry_match(&key(MatchKind::Optional, 9), &value(text));
+        assert_eq!(optional("0b*********"), Ok(EntryMatch::Optional(None)));
+        assert_eq!(optional("0x***"), Ok(EntryMatch::Optional(None)));
+        assert_eq!(optional("0x011"), Ok(EntryMatch::Optional(Some(Bits::new(9, 0x11)))));
+        assert!(optional("0x01*").is_err());
     }
 
     #[test]

@@ -79,6 +79,12 @@ impl Literal {
         self.wildcards != BigUint::ZERO
     }
 
+    /// Whether every digit is a wildcard.
+    pub fn is_all_wildcards(&self) -> bool {
+        self.written_bits
+            .is_some_and(|written| self.wildcards.count_ones() == u64::from(written))
+    }
+
     /// The value when it has no wildcards and fits.
     pub fn to_u64(&self) -> Option<u64> {
         if self.has_wildcards() {
