@@ -1,7 +1,7 @@
 //! The ports of a running switch as a table.
 
 use forebay_packet::{PortCounters, PortState};
-use forebay_ports::Means;
+use forebay_ports::{Means, PresentMeans};
 use forebay_switch::PortReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// Remembers the counters of the interval before, to show rates.
 #[derive(Default)]
 pub struct PortTable {
-    means: BTreeMap<u32, Means>,
+    means: BTreeMap<u32, PresentMeans>,
     before: BTreeMap<u32, PortCounters>,
 }
 
@@ -24,11 +24,16 @@ struct Interval {
 
 impl PortTable {
     /// A table of ports that carry packets by these means.
-    pub fn new(means: BTreeMap<u32, Means>) -> PortTable {
+    pub fn new(means: BTreeMap<u32, PresentMeans>) -> PortTable {
         PortTable {
             means,
             before: BTreeMap::new(),
         }
+    }
+
+    /// How a port carries packets now.
+    pub fn means_of(&self, number: u32) -> Option<Means> {
+        self.means.get(&number).map(PresentMeans::now)
     }
 
     /// Forgets the interval before: the next rates are over the whole time.
@@ -76,7 +81,7 @@ impl PortTable {
 
     fn port_json(&mut self, port: &PortReport, seconds: f64) -> Value {
         let rates = self.interval(port, seconds);
-        let means = self.means.get(&port.number);
+        let means = self.means_of(port.number);
         let drops: serde_json::Map<String, Value> = drops(port)
             .into_iter()
             .map(|(name, count)| (name.to_string(), json!(count)))
@@ -84,9 +89,9 @@ impl PortTable {
         json!({
             "port": port.number,
             "name": port.name,
-            "kind": means.map(|means| means.kind),
-            "means": means.map(|means| &means.detail),
-            "reason": means.and_then(|means| means.reason.as_ref()),
+            "kind": means.as_ref().map(|means| means.kind),
+            "means": means.as_ref().map(|means| &means.detail),
+            "reason": means.as_ref().and_then(|means| means.reason.as_ref()),
             "state": state_name(port.state),
             "why_down": port.why_down,
             "received_packets": port.counters.received_packets,

@@ -7,7 +7,7 @@ use forebay_daemon::NumberedPort;
 use forebay_packet::Port;
 use forebay_packet::decorators::Capture;
 use forebay_packet::pcap::{TimestampUnit, Writer};
-use forebay_ports::{Means, Merge, OpenOptions, PortSpec};
+use forebay_ports::{Merge, OpenOptions, PortSpec, PresentMeans};
 use forebay_switch::{SharingConfig, Spread};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,7 +33,7 @@ pub fn open(
     shares: usize,
     options: &OpenOptions,
     captures: Captures<'_>,
-) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
+) -> Result<(Vec<NumberedPort>, BTreeMap<u32, PresentMeans>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
     let merge = Merge::default();
     for spec in specs {
@@ -49,9 +49,11 @@ pub fn open(
 }
 
 /// A line for each port that is an interface: which way was chosen to it, and why.
-pub fn announce(means: &BTreeMap<u32, Means>) {
-    for (number, means) in means.iter().filter(|(_, means)| means.is_interface()) {
-        output::info(&format!("port {number}: {means}"));
+pub fn announce(means: &BTreeMap<u32, PresentMeans>) {
+    for (number, means) in means.iter().map(|(number, means)| (number, means.now())) {
+        if means.is_interface() {
+            output::info(&format!("port {number}: {means}"));
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::slow_path;
 use forebay_daemon::{Histogram, Report};
 use forebay_p4runtime::KeepingStatus;
 use forebay_pipeline::{LearningCounters, Pipeline, TableMemory};
-use forebay_ports::{Clock, Means};
+use forebay_ports::{Clock, PresentMeans};
 use forebay_switch::QueueReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ pub struct Statistics {
 impl Statistics {
     /// Statistics every `interval_seconds` seconds from now on, never for 0, of ports that carry packets by these
     /// means.
-    pub fn new(clock: Clock, interval_seconds: f64, json: bool, means: BTreeMap<u32, Means>) -> Statistics {
+    pub fn new(clock: Clock, interval_seconds: f64, json: bool, means: BTreeMap<u32, PresentMeans>) -> Statistics {
         let now_ns = clock.now_ns();
         let in_place = !json && std::io::stdout().is_terminal();
         Statistics {
@@ -90,6 +90,13 @@ impl Statistics {
     pub fn first(&mut self, report: &Report, pipeline: &Pipeline) {
         if self.interval_ns > 0 {
             self.print(report, pipeline, 0.0);
+        }
+    }
+
+    /// Says how a port carries packets: its interface is back, and may be another one.
+    pub fn announce(&self, port: u32) {
+        if let Some(means) = self.table.means_of(port).filter(|_| !self.json) {
+            output::info(&format!("port {port}: {means}"));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use forebay_packet::Port;
 use forebay_packet::decorators::{Gate, Latch};
-use forebay_ports::Means;
+use forebay_ports::PresentMeans;
 use forebay_server::PortInfo;
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub struct Gates {
 
 impl Gates {
     /// Puts a gate before every port. Shares of a port have one number, and open and close together.
-    pub fn before(ports: Vec<NumberedPort>, means: &BTreeMap<u32, Means>) -> (Vec<NumberedPort>, Gates) {
+    pub fn before(ports: Vec<NumberedPort>, means: &BTreeMap<u32, PresentMeans>) -> (Vec<NumberedPort>, Gates) {
         let mut gates = Gates::default();
         let gated = ports.into_iter().map(|(number, port)| {
-            let is_interface = means.get(&number).is_some_and(Means::is_interface);
+            let is_interface = means.get(&number).is_some_and(|means| means.now().is_interface());
             if !gates.latches.contains_key(&number) {
                 gates.ports.push(info(number, port.name(), is_interface));
             }

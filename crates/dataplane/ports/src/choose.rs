@@ -6,6 +6,7 @@
 //! could not answer for any more.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forebay_dpdk::DpdkOptions;
 use forebay_packet::Port;
@@ -101,6 +102,31 @@ impl fmt::Display for Means {
             Some(reason) => write!(formatter, " ({reason})"),
             None => Ok(()),
         }
+    }
+}
+
+/// How a port carries packets now. An interface that has been away may be opened in another way than before.
+#[derive(Debug, Clone)]
+pub struct PresentMeans(Arc<Mutex<Means>>);
+
+impl PresentMeans {
+    pub(crate) fn new(means: Means) -> PresentMeans {
+        PresentMeans(Arc::new(Mutex::new(means)))
+    }
+
+    /// How it carries packets now; while its interface is away, how it did before.
+    pub fn now(&self) -> Means {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, means: Means) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = means;
+    }
+}
+
+impl fmt::Display for PresentMeans {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.now().fmt(formatter)
     }
 }
 

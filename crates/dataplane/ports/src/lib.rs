@@ -51,7 +51,7 @@ mod thread;
 mod vhost;
 mod xdp;
 
-pub use choose::Means;
+pub use choose::{Means, PresentMeans};
 pub use clock::Clock;
 pub use confine::{ConfineError, confine, take_capabilities, user_ids};
 pub use error::OpenError;

@@ -3,7 +3,7 @@
 use forebay_dpdk::DpdkOptions;
 use forebay_packet::{MemoryPort, Port, TimerPort};
 
-use crate::choose::{self, Means};
+use crate::choose::{self, Means, PresentMeans};
 use crate::memif;
 use crate::returning::Returning;
 use crate::vhost;
@@ -21,7 +21,7 @@ pub struct OpenedPort {
     /// The other end of a memory port, by which the caller feeds it; `None` for other kinds.
     pub far_end: Option<MemoryPort>,
     /// How it carries packets.
-    pub means: Means,
+    pub means: PresentMeans,
 }
 
 /// How ports are to be opened.
@@ -44,9 +44,10 @@ pub struct OpenOptions {
 /// When the interface or file is missing, busy, of the wrong sort or not permitted.
 pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenError> {
     let mut far_end = None;
-    let (port, means): (Box<dyn Port>, Means) = match &spec.kind {
+    let (port, means): Opened = match &spec.kind {
         PortKind::Interface { .. } | PortKind::Xdp { .. } | PortKind::Packet { .. } | PortKind::Tap { .. } => {
-            open_returning(&spec.kind, 1, options)?.remove(0)
+            let Shares { mut ports, means } = open_returning(&spec.kind, 1, options)?;
+            return Ok(opened(spec, ports.remove(0), means));
         }
         PortKind::Memif(memif) => {
             let port = memif::open(memif, 1, options)?.remove(0);
@@ -83,11 +84,19 @@ pub fn open(spec: &PortSpec, options: &OpenOptions) -> Result<OpenedPort, OpenEr
         }
     };
     Ok(OpenedPort {
+        far_end,
+        ..opened(spec, port, PresentMeans::new(means))
+    })
+}
+
+/// A port without another end in this process.
+fn opened(spec: &PortSpec, port: Box<dyn Port>, means: PresentMeans) -> OpenedPort {
+    OpenedPort {
         number: spec.number,
         port,
-        far_end,
+        far_end: None,
         means,
-    })
+    }
 }
 
 /// Opens a device of DPDK as at most `count` ports.
@@ -98,9 +107,26 @@ fn open_dpdk(options: &DpdkOptions, count: usize) -> Result<Vec<Box<dyn Port>>, 
 /// A port with how it carries packets.
 type Opened = (Box<dyn Port>, Means);
 
+/// Ports that share what comes in by one way.
+struct Shares {
+    ports: Vec<Box<dyn Port>>,
+    means: PresentMeans,
+}
+
+impl Shares {
+    /// Of ports that carry packets by these means as long as they are there.
+    fn of(ports: impl IntoIterator<Item = Box<dyn Port>>, means: Means) -> Shares {
+        Shares {
+            ports: ports.into_iter().collect(),
+            means: PresentMeans::new(means),
+        }
+    }
+}
+
 /// Opens an interface as `count` ports that outlive it.
-fn open_returning(kind: &PortKind, count: usize, options: &OpenOptions) -> Result<Vec<Opened>, OpenError> {
-    let (ports, means): (Vec<_>, Vec<_>) = open_interface(kind, count, options)?.into_iter().unzip();
+fn open_returning(kind: &PortKind, count: usize, options: &OpenOptions) -> Result<Shares, OpenError> {
+    let (ports, means) = open_together(kind, count, options)?;
+    let means = PresentMeans::new(means);
     let (PortKind::Interface { interface }
     | PortKind::Xdp { interface, .. }
     | PortKind::Packet { interface, .. }
@@ -108,16 +134,30 @@ fn open_returning(kind: &PortKind, count: usize, options: &OpenOptions) -> Resul
     else {
         unreachable!("files and memory are no interfaces")
     };
-    let (kind, options) = (kind.clone(), *options);
+    let (kind, options, present) = (kind.clone(), *options, means.clone());
     let open_again = move || {
-        let opened = open_interface(&kind, count, &options)?;
-        Ok(opened.into_iter().map(|(port, _)| port).collect())
+        let (ports, means) = open_together(&kind, count, &options)?;
+        // It may have got an address meanwhile, or another driver.
+        present.set(means);
+        Ok(ports)
     };
-    let ports = Returning::shares(interface, ports, open_again).into_iter();
-    Ok(ports
-        .zip(means)
-        .map(|(port, means)| -> Opened { (Box::new(port), means) })
-        .collect())
+    let ports = Returning::shares(interface, ports, open_again);
+    let ports = ports.into_iter().map(|port| -> Box<dyn Port> { Box::new(port) });
+    Ok(Shares {
+        ports: ports.collect(),
+        means,
+    })
+}
+
+/// Opens an interface of the system as `count` ports, which carry packets by the same means.
+fn open_together(
+    kind: &PortKind,
+    count: usize,
+    options: &OpenOptions,
+) -> Result<(Vec<Box<dyn Port>>, Means), OpenError> {
+    let (ports, means): (Vec<_>, Vec<_>) = open_interface(kind, count, options)?.into_iter().unzip();
+    let means = means.into_iter().next().expect("at least one port was opened");
+    Ok((ports, means))
 }
 
 /// Opens an interface of the system as `count` ports.
@@ -156,12 +196,8 @@ pub fn open_beside(
         return open_shares(spec, count, options);
     };
     let port = PcapPort::open(input.as_deref(), output.as_deref(), Pace::Merged)?;
-    Ok(vec![OpenedPort {
-        number: spec.number,
-        port: Box::new(port.merged(merge)),
-        far_end: None,
-        means: Means::of("pcap", "capture files"),
-    }])
+    let means = PresentMeans::new(Means::of("pcap", "capture files"));
+    Ok(vec![opened(spec, Box::new(port.merged(merge)), means)])
 }
 
 /// Opens a port as `count` ports for as many threads, or as one where it cannot be divided. The kernel, the network
@@ -175,24 +211,28 @@ pub fn open_beside(
 /// # Errors
 /// As for [`open`].
 pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Result<Vec<OpenedPort>, OpenError> {
-    let opened: Vec<Opened> = match &spec.kind {
+    let shares = match &spec.kind {
         _ if count < 2 => return open(spec, options).map(|opened| vec![opened]),
         PortKind::Interface { .. }
         | PortKind::Xdp { queue: None, .. }
         | PortKind::Packet { .. }
         | PortKind::Tap { .. } => match open_returning(&spec.kind, count, options) {
             Err(OpenError::TooFewQueues { .. }) => return open(spec, options).map(|opened| vec![opened]),
-            opened => opened?,
+            shares => shares?,
         },
         PortKind::Memif(memif) if memif.queues >= count => {
-            let ports = memif::open(memif, count, options)?;
-            let described = |port| -> Opened { (Box::new(port), Means::memif(memif)) };
-            ports.into_iter().map(described).collect()
+            let ports = memif::open(memif, count, options)?.into_iter();
+            Shares::of(
+                ports.map(|port| -> Box<dyn Port> { Box::new(port) }),
+                Means::memif(memif),
+            )
         }
         PortKind::Vhost(vhost) if vhost.queues >= count => {
-            let ports = vhost::open(vhost, count, options)?;
-            let described = |port| -> Opened { (Box::new(port), Means::vhost(vhost)) };
-            ports.into_iter().map(described).collect()
+            let ports = vhost::open(vhost, count, options)?.into_iter();
+            Shares::of(
+                ports.map(|port| -> Box<dyn Port> { Box::new(port) }),
+                Means::vhost(vhost),
+            )
         }
         PortKind::Dpdk(dpdk) => {
             let ports = open_dpdk(dpdk, count)?;
@@ -201,17 +241,12 @@ pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Resu
                 drop(ports);
                 return open(spec, options).map(|opened| vec![opened]);
             }
-            ports.into_iter().map(|port| (port, Means::dpdk(dpdk))).collect()
+            Shares::of(ports, Means::dpdk(dpdk))
         }
         _ => return open(spec, options).map(|opened| vec![opened]),
     };
-    let number = spec.number;
-    let numbered = opened.into_iter().map(|(port, means)| OpenedPort {
-        number,
-        port,
-        far_end: None,
-        means,
-    });
+    let Shares { ports, means } = shares;
+    let numbered = ports.into_iter().map(|port| opened(spec, port, means.clone()));
     Ok(numbered.collect())
 }
 

@@ -23,7 +23,7 @@ use forebay_packet::PortState;
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::EXPIRY_PROFILES;
 use forebay_pipeline::{FastPath, Pipeline};
-use forebay_ports::{Clock, Means, OpenOptions, PortSpec};
+use forebay_ports::{Clock, OpenOptions, PortSpec, PresentMeans};
 use forebay_switch::SharingConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::BTreeMap;
@@ -336,7 +336,7 @@ impl Arguments {
         specs: &[PortSpec],
         extras: &Extras,
         workers: &SharingConfig,
-    ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, Means>)> {
+    ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, PresentMeans>)> {
         let options = OpenOptions {
             busy_poll: self.busy_poll,
             force: self.force,
@@ -461,6 +461,9 @@ fn warn(events: &[Event], statistics: &mut Statistics) {
     for event in events {
         statistics.leave_shown();
         output::warning(&event.to_string());
+        if let Event::Back { port, .. } = event {
+            statistics.announce(*port);
+        }
     }
 }
 

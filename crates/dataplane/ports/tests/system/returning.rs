@@ -56,6 +56,28 @@ fn an_interface_that_is_made_again_is_used_again() {
 }
 
 #[test]
+fn what_is_said_of_a_port_holds_after_its_interface_has_come_back() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter(|| {
+        let spec = PortSpec::parse("0@s0").expect("a correct text");
+        let mut opened = open(&spec, &OpenOptions::default()).expect("the interface is there");
+        assert_eq!(opened.means.now().kind, "xdp");
+        network.switch.ip("link del s0");
+        wait_for(&mut *opened.port, PortState::Gone);
+        // It has an address before it has its name.
+        network.switch.veth("new", &network.left, "eth0");
+        network.switch.ip("addr add 10.7.0.1/24 dev new");
+        network.switch.ip("link set new down");
+        network.switch.ip("link set new name s0");
+        network.switch.ip("link set s0 up");
+        wait_for(&mut *opened.port, PortState::Up);
+        let means = opened.means.now();
+        assert_eq!(means.kind, "packet", "{means}");
+        assert!(means.reason.expect("there is one").contains("address"));
+    });
+}
+
+#[test]
 fn an_interface_that_cannot_be_opened_again_says_why() {
     let Some(network) = Network::new() else { return };
     if !std::path::Path::new("/dev/net/tun").exists() {

@@ -141,6 +141,7 @@ fn a_name_alone_is_opened_the_fastest_way() {
             .enter(|| open(&spec, &OpenOptions::default()))
             .expect("it is there")
             .means
+            .now()
     };
     let means = means_of("0@s0");
     assert_eq!(means.kind, "xdp", "{means}");
