@@ -11,8 +11,10 @@ use forebay_ports::{Merge, OpenOptions, PortSpec, PresentMeans};
 use forebay_switch::{SharingConfig, Spread};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// As how many ports each is opened: one for each worker, so that all receive, unless one worker must see everything
 /// that comes by a port. It must where flows are chosen by fields that only the program knows, and where a file has the
@@ -33,6 +35,7 @@ pub fn open(
     shares: usize,
     options: &OpenOptions,
     captures: Captures<'_>,
+    incomplete: &Incomplete,
 ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, PresentMeans>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
     let merge = Merge::default();
@@ -40,7 +43,7 @@ pub fn open(
         let opened = forebay_ports::open_beside(spec, shares, options, &merge);
         let opened = opened.with_context(|| format!("port {spec}"))?;
         for opened in opened {
-            let port = captured(opened.port, captures, opened.number, specs)?;
+            let port = captured(opened.port, captures, opened.number, specs, incomplete)?;
             ports.push((opened.number, port));
             means.insert(opened.number, opened.means);
         }
@@ -68,20 +71,55 @@ pub enum Captures<'a> {
     ByInterface(&'a Path),
 }
 
+/// Whether a capture file of the ports' traffic lacks packets, since it could not be written.
+#[derive(Clone, Default)]
+pub struct Incomplete(Arc<AtomicBool>);
+
+impl Incomplete {
+    /// What is called when this file has ended.
+    fn on_end(&self, path: PathBuf) -> impl FnOnce(&io::Error) + Send + use<> {
+        let is_incomplete = Arc::clone(&self.0);
+        move |error: &io::Error| {
+            is_incomplete.store(true, Ordering::Relaxed);
+            output::warning(&format!(
+                "--pcap: {} is incomplete, the port goes on: {error}",
+                path.display()
+            ));
+        }
+    }
+
+    /// Looks whether all packets are in the files.
+    ///
+    /// # Errors
+    /// When not.
+    pub fn check(&self) -> Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            true => bail!("--pcap: not all packets are in the files"),
+            false => Ok(()),
+        }
+    }
+}
+
 /// The port with capture files of its traffic.
-fn captured(port: Box<dyn Port>, captures: Captures<'_>, number: u32, specs: &[PortSpec]) -> Result<Box<dyn Port>> {
+fn captured(
+    port: Box<dyn Port>,
+    captures: Captures<'_>,
+    number: u32,
+    specs: &[PortSpec],
+    incomplete: &Incomplete,
+) -> Result<Box<dyn Port>> {
     match captures {
         Captures::None => Ok(port),
         Captures::ByPort(folder) => {
-            let writer = capture_file(folder, &format!("port{number}.pcap"), specs)?;
-            Ok(Box::new(Capture::new(port, writer)))
+            let (writer, path) = capture_file(folder, &format!("port{number}.pcap"), specs)?;
+            Ok(Box::new(Capture::new(port, writer).or_end(incomplete.on_end(path))))
         }
         Captures::ByInterface(folder) => {
             let name = port.name().to_string();
-            let received = capture_file(folder, &format!("{name}_in.pcap"), specs)?;
-            let sent = capture_file(folder, &format!("{name}_out.pcap"), specs)?;
-            let port = Capture::of_received(port, received);
-            Ok(Box::new(Capture::of_sent(port, sent)))
+            let (received, path) = capture_file(folder, &format!("{name}_in.pcap"), specs)?;
+            let port = Capture::of_received(port, received).or_end(incomplete.on_end(path));
+            let (sent, path) = capture_file(folder, &format!("{name}_out.pcap"), specs)?;
+            Ok(Box::new(Capture::of_sent(port, sent).or_end(incomplete.on_end(path))))
         }
     }
 }
@@ -97,10 +135,12 @@ pub fn check_capture(path: &Path, specs: &[PortSpec]) -> Result<()> {
     Ok(())
 }
 
-fn capture_file(folder: &Path, name: &str, specs: &[PortSpec]) -> Result<Writer<BufWriter<File>>> {
+/// A capture file, with its path.
+fn capture_file(folder: &Path, name: &str, specs: &[PortSpec]) -> Result<(Writer<BufWriter<File>>, PathBuf)> {
     files::make_folder(folder)?;
     let path = folder.join(name);
     check_capture(&path, specs)?;
     let file = File::create(&path).and_then(|file| Writer::new(BufWriter::new(file), TimestampUnit::Nanoseconds));
-    file.with_context(|| format!("cannot write {}", path.display()))
+    let writer = file.with_context(|| format!("cannot write {}", path.display()))?;
+    Ok((writer, path))
 }

@@ -2,6 +2,7 @@
 
 use crate::packet_capture::{CapturedPort, CapturingPoll, PacketFile};
 use crate::packet_log::{Destination, LogOptions, LoggedPort, NarratedPoll, Narrator, PacketLog, Turns};
+use crate::run_ports::Incomplete;
 use anyhow::{Context, Result, bail};
 use forebay_daemon::{Daemon, NumberedPort};
 use forebay_packet::Port;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 pub struct Records {
     log: Option<PacketLog>,
     capture: Option<PacketFile>,
+    /// Of the capture files of single ports.
+    pub incomplete: Incomplete,
 }
 
 impl Records {
@@ -32,7 +35,11 @@ impl Records {
             file.with_context(|| format!("cannot write {}", path.display()))
         });
         let capture = capture.transpose()?;
-        Ok(Records { log, capture })
+        Ok(Records {
+            log,
+            capture,
+            incomplete: Incomplete::default(),
+        })
     }
 
     /// The ports, recorded, and polled by what writes down what becomes of packets.
@@ -64,6 +71,7 @@ impl Records {
     /// # Errors
     /// When not.
     pub fn check(&self) -> Result<()> {
+        self.incomplete.check()?;
         match &self.capture {
             Some(file) if !file.is_complete() => bail!("--capture: not all packets are in the file"),
             _ => Ok(()),

@@ -70,6 +70,26 @@ fn a_standard_output_that_cannot_be_written_stops_no_packet() {
     }
 }
 
+#[test]
+fn captures_on_a_full_disk_stop_no_packet() {
+    let folder = folder();
+    capture(&folder.path().join("in.pcap"), 8, 20);
+    for (option, capture, file) in [
+        ("--pcap", "captures", "captures/port0.pcap"),
+        ("--capture", "all", "all"),
+    ] {
+        let full = folder.path().join(file);
+        std::fs::create_dir_all(full.parent().expect("a folder")).expect("a folder");
+        std::os::unix::fs::symlink("/dev/full", &full).expect("a folder");
+        let option = [option, folder.path().join(capture).to_str().expect("UTF-8")].map(str::to_owned);
+        let ran = run(&arguments(folder.path(), ",paced"), &[&option[0], &option[1]]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches("is incomplete").count(), 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("No space left on device"), "{}", ran.stderr);
+        assert_eq!(packets_in(&folder.path().join("out.pcap")), 8, "{}", ran.stderr);
+    }
+}
+
 fn signal(child: &Child, name: &str) {
     let status = Command::new("kill").args([name, &child.id().to_string()]).status();
     assert!(status.expect("kill is there").success());

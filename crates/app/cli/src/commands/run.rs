@@ -9,7 +9,7 @@ use crate::output;
 use crate::packet_log::LogOptions;
 use crate::program::{CompileOptions, Engine};
 use crate::readiness::{Readiness, ReadyOptions, ServiceManager};
-use crate::run_ports::{Captures, announce, check_capture, open, shares};
+use crate::run_ports::{Captures, Incomplete, announce, check_capture, open, shares};
 use crate::run_records::Records;
 use crate::statistics::{Statistics, counters_json};
 use crate::switch_options::SwitchOptions;
@@ -76,7 +76,7 @@ It runs until it is interrupted (ctrl-C), --duration is over, or no port has any
 SIGUSR1 prints statistics now; SIGINT, SIGTERM and SIGHUP end it; after nohup SIGHUP does not.
 When statistics cannot be written any more (a closed pipe, a full disk) the switch goes on without them.
 An interface that is deleted and made again is opened again. The exit status is 2 when a port has failed (a damaged input
-file, a full disk), or its interface is away at the end.")]
+file, a full disk), its interface is away at the end, or a file of --pcap or --capture is incomplete.")]
 pub struct Arguments {
     /// Take options from this file too: TOML with the names of options as keys, for example `workers = 2` or
     /// `interfaces = ["1@veth1"]`; what stands on the command line goes before it
@@ -214,7 +214,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let records = Records::open(extras.log.as_ref(), arguments.capture.as_deref(), &workers)?;
     let written = arguments.written(&start);
     let ready_when = arguments.ready_when(&start)?;
-    let (mut ports, means) = arguments.open_ports(&specs, extras, &workers)?;
+    let (mut ports, means) = arguments.open_ports(&specs, extras, &workers, &records.incomplete)?;
     let pipeline = Arc::clone(&start.pipeline);
     let worker_count = workers.workers;
     let mut daemon = Daemon::new(Arc::clone(&pipeline), workers);
@@ -336,6 +336,7 @@ impl Arguments {
         specs: &[PortSpec],
         extras: &Extras,
         workers: &SharingConfig,
+        incomplete: &Incomplete,
     ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, PresentMeans>)> {
         let options = OpenOptions {
             busy_poll: self.busy_poll,
@@ -347,7 +348,7 @@ impl Arguments {
             (None, None) => Captures::None,
         };
         interfaces::wait_for(specs, self.wait_interfaces);
-        let (ports, means) = open(specs, shares(workers, captures), &options, captures)?;
+        let (ports, means) = open(specs, shares(workers, captures), &options, captures, incomplete)?;
         if !self.json {
             announce(&means);
         }
