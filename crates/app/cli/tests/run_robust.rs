@@ -71,6 +71,26 @@ fn a_standard_output_that_cannot_be_written_stops_no_packet() {
 }
 
 #[test]
+fn many_ports_need_no_setting() {
+    let folder = folder();
+    let mut words = vec![program()];
+    for number in 0..40 {
+        let output = folder.path().join(format!("{number}.pcap"));
+        words.extend(["-i".to_owned(), format!("{number}@pcap:,{}", output.display())]);
+    }
+    let ran = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -Sn 32; exec \"$0\" run \"$@\"",
+            env!("CARGO_BIN_EXE_forebay"),
+        ])
+        .args(words)
+        .output()
+        .expect("the shell is there");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
 fn captures_on_a_full_disk_stop_no_packet() {
     let folder = folder();
     capture(&folder.path().join("in.pcap"), 8, 20);

@@ -250,6 +250,10 @@ impl fmt::Display for OpenError {
             OpenError::Capture { path, cause } => {
                 write!(formatter, "cannot read `{path}`: {cause}")
             }
+            OpenError::System { action, cause } if cause.raw_os_error() == Some(libc::EMFILE) => write!(
+                formatter,
+                "cannot {action}: {cause}; allow the process more of them: ulimit -n 4096, in a service LimitNOFILE=4096"
+            ),
             OpenError::System { action, cause } => write!(formatter, "cannot {action}: {cause}"),
         }
     }

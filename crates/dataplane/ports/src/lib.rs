@@ -63,6 +63,7 @@ pub use pcap_file::{Merge, Pace, PcapPort};
 pub use poll::Poller;
 pub use socket_file::SocketFile;
 pub use spec::{PortKind, PortSpec, SpecError};
+pub use system::limits::raise_open_files;
 pub use tap::TapPort;
 pub use terminal::{Keys, is_foreground};
 pub use thread::{TimeSlice, allowed_processors, pin_to_processor, set_time_slice, signal, thread_time_ns};

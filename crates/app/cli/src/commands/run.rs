@@ -198,6 +198,8 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     // A script may ask for statistics while the program is still compiled, which must not end the switch.
     let show = show_on_signal()?;
+    // Without more, many ports are refused, with a message.
+    let _ = forebay_ports::raise_open_files();
     let specs = port_specs(&arguments.interfaces)?;
     let queues = arguments.switch.queue_control()?;
     let Some(start) = arguments.start(&queues)? else {

@@ -10,6 +10,7 @@ pub(crate) mod bpf;
 pub(crate) mod btf;
 pub(crate) mod event;
 pub(crate) mod interface;
+pub(crate) mod limits;
 mod mapping;
 pub(crate) mod messages;
 pub(crate) mod packet_ring;
