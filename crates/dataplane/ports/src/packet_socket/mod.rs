@@ -45,6 +45,10 @@ const LARGEST: usize = OFFLOAD_HEADER + 65_536 + 64;
 /// Slots of the ring: a pause of the switch of some milliseconds loses nothing.
 const SLOTS: usize = 8192;
 
+/// Slots of a shared port's ring, which takes 4 MiB of the kernel's memory: emulated networks have hundreds of such ports
+/// on one machine, with little traffic each.
+const SHARED_SLOTS: usize = 2048;
+
 /// Bytes of a slot: a full Ethernet frame with tags, and what stands before it. Longer frames come another way.
 const SLOT_BYTES: usize = 2048;
 
@@ -363,7 +367,8 @@ fn open_receiver(interface_index: i32, group: Option<Group>, is_shared: bool) ->
         let _ = messages::set_packet_option(socket, libc::PACKET_IGNORE_OUTGOING, 1);
     }
     messages::set_buffers(socket, SOCKET_BUFFER);
-    let ring = ReceiveRing::open(socket, SLOTS, SLOT_BYTES)?;
+    let slots = if is_shared { SHARED_SLOTS } else { SLOTS };
+    let ring = ReceiveRing::open(socket, slots, SLOT_BYTES)?;
     messages::set_promiscuous(socket, interface_index)?;
     // Before a socket is in its group it would get everything, beside those that are.
     messages::refuse_everything(socket)?;

@@ -348,6 +348,27 @@ fn a_shared_interface_shows_what_is_sent_and_takes_what_others_send() {
 }
 
 /// A slow interface shows in the room of a shared port, so that packets wait in the queues of the switch.
+/// Bytes of the mappings of sockets in this process.
+fn socket_mappings() -> Vec<u64> {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux has it");
+    let of_sockets = maps.lines().filter(|line| line.contains("socket:["));
+    let bytes = |line: &str| {
+        let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+        Some(u64::from_str_radix(end, 16).ok()? - u64::from_str_radix(start, 16).ok()?)
+    };
+    of_sockets.filter_map(bytes).collect()
+}
+
+#[test]
+fn a_shared_interface_takes_little_memory() {
+    let Some(network) = Network::new() else { return };
+    let port = network.port(Kind::Shared, "s0");
+    // The ring of other packet ports has 16 MiB; other tests have ports meanwhile.
+    let mappings = socket_mappings();
+    assert!(mappings.contains(&(4 << 20)), "{mappings:?}");
+    drop(port);
+}
+
 #[test]
 fn a_shared_interface_that_is_slow_has_little_room() {
     let Some(network) = Network::new() else {
