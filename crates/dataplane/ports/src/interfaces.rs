@@ -1,7 +1,9 @@
 //! The interfaces there are, what they can do, and which of them a user may have meant.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use forebay_packet::PortState;
@@ -171,6 +173,42 @@ impl Interface {
     pub(crate) fn has_address(&self) -> bool {
         let ipv6 = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
         interface::has_ipv4_address(self.asking.as_fd(), &self.name) || has_ipv6_address(&ipv6, &self.name)
+    }
+}
+
+/// Notices when an interface gets another number of queues to receive by.
+///
+/// The question of `ethtool` takes the kernel's lock for changes of interfaces, for which a worker must not wait. The
+/// folder of the queues in `/sys` has as many links as queues, which the kernel tells without it.
+#[derive(Debug)]
+pub(crate) struct QueueWatch {
+    folder: File,
+    links: u64,
+    queues: u32,
+}
+
+impl QueueWatch {
+    /// For an interface that has `queues` now. None when `/sys` is that of another network namespace.
+    pub(crate) fn begin(interface: &Interface, queues: u32) -> Option<QueueWatch> {
+        let path = format!("/sys/class/net/{}", interface.name);
+        let index = std::fs::read_to_string(format!("{path}/ifindex")).ok()?;
+        if index.trim().parse() != Ok(interface.index) {
+            return None;
+        }
+        let folder = File::open(format!("{path}/queues")).ok()?;
+        let links = folder.metadata().ok()?.nlink();
+        Some(QueueWatch { folder, links, queues })
+    }
+
+    /// Whether the number has changed. One that was renamed cannot be opened again by its name, and stays as it is.
+    pub(crate) fn has_changed(&mut self, interface: &Interface) -> bool {
+        let links = self.folder.metadata().map_or(self.links, |folder| folder.nlink());
+        if std::mem::replace(&mut self.links, links) == links {
+            return false;
+        }
+        let name = interface::interface_name(interface.asking.as_fd(), interface.index);
+        // Queues for sending have links too.
+        name.is_ok_and(|name| name == interface.name) && interface.receive_queues() != self.queues
     }
 }
 

@@ -10,6 +10,7 @@
 //! * **Copies** between the driver's memory and the socket's: none where the driver supports that (*zero-copy*),
 //!   otherwise one by the kernel (*copy mode*: veth, and everything generic).
 //! * **Queues**: an interface may receive by several. A port opens all of them, unless it is told which.
+//!   When their number changes, the port is gone, and is opened again with the new ones.
 //! * **The kernel gets nothing of what comes in** by these queues: no address on such an interface answers any more.
 //! * **Open checksums** from sockets on the same machine are completed ([`crate::offload::unmarked`]) unless the driver
 //!   is a network card's (zero-copy). Super-frames do not come: veth stops its other end from making them as long as a
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 
-use crate::interfaces::{Interface, Watch};
+use crate::interfaces::{Interface, QueueWatch, Watch};
 use crate::offload::unmarked::complete_open_checksum;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, XdpSocket};
@@ -60,8 +61,10 @@ pub struct XdpPort {
     how: Attachment,
     copy_mode: CopyMode,
     state: PortState,
-    /// The interface was taken away from the sockets.
+    /// The interface was taken away from the sockets, or receives by other queues too.
     is_cut_off: bool,
+    /// None when it receives by one queue because that was asked for.
+    queue_watch: Option<QueueWatch>,
     counters: PortCounters,
     /// The socket that is asked first.
     first: usize,
@@ -135,7 +138,8 @@ impl XdpPort {
         match self.state {
             PortState::Gone => Err(PortError::Gone {
                 port: self.interface.name.clone(),
-                detail: "the interface was deleted or moved to another network namespace".to_owned(),
+                detail: "the interface was deleted or moved to another network namespace, or its queues have changed"
+                    .to_owned(),
             }),
             _ => Ok(()),
         }
@@ -147,6 +151,9 @@ impl XdpPort {
         self.kick();
         self.sockets.iter().for_each(XdpSocket::wake_receiver);
         if self.watch.is_due(now_ns) {
+            // What comes by a queue without a socket goes to the kernel, uncounted: all are opened again.
+            let watch = self.queue_watch.as_mut();
+            self.is_cut_off |= watch.is_some_and(|watch| watch.has_changed(&self.interface));
             self.look_at_interface();
         }
         self.check_present()

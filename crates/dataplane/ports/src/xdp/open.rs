@@ -10,7 +10,7 @@ use forebay_packet::{PortCounters, PortState};
 
 use super::XdpPort;
 use super::program::Redirect;
-use crate::interfaces::{Interface, Watch};
+use crate::interfaces::{Interface, QueueWatch, Watch};
 use crate::system;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, SocketOptions, XdpSocket};
@@ -114,6 +114,7 @@ fn open_ports(
     }
     let (redirect, how) = attach(interface, queues, &sockets, request.how)?;
     let redirect = Arc::new(redirect);
+    let has_all_queues = shares.iter().map(Vec::len).sum::<usize>() == queues as usize;
     let make = |sockets: Vec<(u32, XdpSocket)>| {
         let sockets: Vec<XdpSocket> = sockets.into_iter().map(|(_, socket)| socket).collect();
         let waiting = match sockets.len() {
@@ -123,8 +124,10 @@ fn open_ports(
                     .map_err(|cause| system_error(interface, cause))?,
             ),
         };
+        let interface = Interface::find(&interface.name)?;
         let mut port = XdpPort {
-            interface: Interface::find(&interface.name)?,
+            queue_watch: has_all_queues.then(|| QueueWatch::begin(&interface, queues)).flatten(),
+            interface,
             sockets,
             waiting,
             _redirect: Arc::clone(&redirect),

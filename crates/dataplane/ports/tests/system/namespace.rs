@@ -63,6 +63,25 @@ impl Namespace {
         assert!(output.status.success(), "ip {arguments}: {message}");
     }
 
+    /// Runs `action` as [`Namespace::enter`] does, with the `/sys` of this namespace.
+    pub fn enter_with_sysfs<T: Send>(&self, action: impl FnOnce() -> T + Send) -> T {
+        self.enter(|| {
+            // SAFETY: changes this thread only.
+            let result = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+            assert_eq!(result, 0, "unshare: {}", io::Error::last_os_error());
+            for (what, place, kind, flags) in [
+                (c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE),
+                (c"sysfs", c"/sys", c"sysfs", 0),
+            ] {
+                // SAFETY: the texts end with a zero byte; what is mounted is seen by this thread only.
+                let result =
+                    unsafe { libc::mount(what.as_ptr(), place.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) };
+                assert_eq!(result, 0, "mount {place:?}: {}", io::Error::last_os_error());
+            }
+            action()
+        })
+    }
+
     /// Moves an interface to another namespace and back, where it is up and has its number again.
     pub fn move_there_and_back(&self, name: &str, other: &Namespace) {
         for (from, to) in [(self, other), (other, self)] {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::namespace::Namespace;
 use crate::network::{Network, PATIENCE, frame, receive_until, send};
 use forebay_packet::{Burst, DropReason, Port, PortState};
 use forebay_ports::{Clock, OpenError, OpenOptions, PacketPort, PortSpec, open};
@@ -138,6 +139,47 @@ fn an_interface_that_was_away_while_nobody_looked_is_used_again() {
             receive_until(&mut far, |received| received == frame(77));
             assert_eq!(send(&mut far, &[frame(88)]), Ok(1));
             receive_until(&mut *port, |received| received == frame(88));
+        });
+    }
+}
+
+/// Sets the queues of an interface; false, with a message, where the program is not installed.
+fn set_queues(arguments: &[&str]) -> bool {
+    match std::process::Command::new("ethtool").arg("-L").args(arguments).output() {
+        Ok(output) => {
+            let message = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "ethtool -L {arguments:?}: {message}");
+            true
+        }
+        Err(_) => {
+            eprintln!("SKIPPED: this test needs the ethtool program");
+            false
+        }
+    }
+}
+
+#[test]
+fn an_interface_with_more_queues_than_before_brings_what_comes_by_them() {
+    for text in ["0@s0", "0@xdp:s0"] {
+        let (Some(switch), Some(host)) = (Namespace::new(), Namespace::new()) else {
+            return;
+        };
+        switch.veth_with("s0", &host, "eth0", "numtxqueues 2 numrxqueues 2");
+        let one_each = ["rx", "1", "tx", "1"];
+        if !host.enter(|| set_queues(&[&["eth0"][..], &one_each].concat())) {
+            return;
+        }
+        switch.enter_with_sysfs(|| {
+            set_queues(&[&["s0"][..], &one_each].concat());
+            let spec = PortSpec::parse(text).expect("a correct text");
+            let mut opened = open(&spec, &OpenOptions::default()).expect("the interface is there");
+            assert!(opened.means.now().detail.ends_with(", 1 queue"));
+            wait_for(&mut *opened.port, PortState::Up);
+            set_queues(&["s0", "rx", "2"]);
+            wait_for(&mut *opened.port, PortState::Gone);
+            wait_for(&mut *opened.port, PortState::Up);
+            let means = opened.means.now();
+            assert!(means.detail.ends_with(", 2 queues"), "{means}");
         });
     }
 }
