@@ -1,9 +1,11 @@
-"""snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, with a program in memory, between
-interfaces, and with emulated devices on both sides of the kernel's router."""
+"""snappi: a script for the Open Traffic Generator API drives `forebay tester serve`, over HTTPS, with a program in memory,
+between interfaces, and with emulated devices on both sides of the kernel's router."""
 
 import atexit
 import json
+import pathlib
 import subprocess
+import tempfile
 import time
 import urllib.request
 
@@ -152,6 +154,44 @@ def mistakes(api, locations):
     expect(len(kept.flows[0].packet) == 3, "the configuration before stays")
 
 
+def over_https():
+    """The location that scripts have: with the certificate that the service makes, and with one of an authority."""
+    process = serve()
+    for location in (f"https://{ADDRESS}", f"http://{ADDRESS}"):
+        version = snappi.api(location=location, verify=False).get_version()
+        expect(version.api_spec_version.startswith(">=1"), f"{location} is served")
+    grpc = snappi.api(location=ADDRESS, transport="grpc")
+    expect("no gRPC" in refused(grpc.get_version), "a client of gRPC is told that there is none")
+    process.terminate()
+    process.wait(timeout=10)
+    with tempfile.TemporaryDirectory() as name:
+        made = certificate(pathlib.Path(name))
+        process = serve("--cert", made[0], "--key", made[1])
+    snappi.api(location=f"https://{ADDRESS}", verify=False).get_version()
+    said = refused(snappi.api(location=f"http://{ADDRESS}").get_version)
+    expect("its location begins with https://" in said, "with a certificate there is HTTPS alone, and others are told")
+    process.terminate()
+    process.wait(timeout=10)
+
+
+def refused(call):
+    try:
+        call()
+    except Exception as error:
+        return str(error)
+    return ""
+
+
+def certificate(folder):
+    """A certificate for this machine, signed by itself, and its key."""
+    files = [str(folder / "service.pem"), str(folder / "service.key")]
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    subprocess.run(
+        ["openssl", *words, "-out", files[0], "-keyout", files[1]], check=True, stderr=subprocess.DEVNULL
+    )
+    return files
+
+
 def in_memory():
     process = serve("--program", str(L3FWD / "l3fwd.p4"), "--entries", str(L3FWD / "entries.stf"))
     api = snappi.api(location=f"http://{ADDRESS}", version_check=True)
@@ -293,6 +333,7 @@ def flows_request(api):
 
 
 command("ip", "link", "set", "lo", "up")
+over_https()
 in_memory()
 between_interfaces()
 through_a_router()

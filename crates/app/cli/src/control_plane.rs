@@ -345,12 +345,7 @@ impl ControlOptions {
         let (Some(certificate), Some(key)) = (&self.grpc_cert, &self.grpc_key) else {
             return Ok(None);
         };
-        if let Some(mode) = open_mode(key) {
-            output::warning(&format!(
-                "others can read the key {} (its mode is {mode:04o}): chmod 600 it",
-                key.display()
-            ));
-        }
+        warn_of_open_key(key);
         let read = |path: &PathBuf| forebay_files::bytes(path);
         Ok(Some(Tls {
             certificate: read(certificate)?,
@@ -369,6 +364,16 @@ fn is_of_other_machines(address: &Address) -> bool {
             let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
             host != "localhost" && !number.is_ok_and(|number| number.is_loopback())
         }
+    }
+}
+
+/// Warns of a private key that others can read.
+pub fn warn_of_open_key(key: &Path) {
+    if let Some(mode) = open_mode(key) {
+        output::warning(&format!(
+            "others can read the key {} (its mode is {mode:04o}): chmod 600 it",
+            key.display()
+        ));
     }
 }
 

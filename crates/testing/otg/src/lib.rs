@@ -1,9 +1,9 @@
 //! The tester as a service: a subset of the Open Traffic Generator API, so that scripts for `snappi` run unmodified.
 //!
 //! ```text
-//!   snappi ─ HTTP, JSON ─► service ─► state ─► config: what is sent        (every mistake names its field)
-//!                                       │
-//!                                       └────► engine: a thread that sends, receives and counts
+//!   snappi ─ HTTP(S), JSON ─► service ─► state ─► config: what is sent        (every mistake names its field)
+//!                                          │
+//!                                          └────► engine: a thread that sends, receives and counts
 //! ```
 //!
 //! | path | method | what |
@@ -29,6 +29,7 @@
 
 mod capture;
 mod config;
+mod connections;
 mod devices;
 mod echo;
 mod engine;
@@ -38,8 +39,10 @@ mod neighbours;
 mod node;
 mod openapi;
 mod packet;
+mod self_signed;
 mod service;
 mod state;
+mod tls;
 
 pub use config::Config;
 pub use devices::{Interfaces, Memory};
@@ -47,6 +50,7 @@ pub use engine::{Devices, Opened};
 pub use node::Wrong;
 pub use service::serve;
 pub use state::{Answer, Generator};
+pub use tls::Tls;
 
 /// The versions of the Open Traffic Generator API whose clients are served, as these compare them with their own.
 pub const API_VERSIONS: &str = ">=1.0.0,<2.0.0";

@@ -1,13 +1,15 @@
 //! HTTP around a generator.
 
+use crate::connections::{Connections, Peer};
 use crate::node::Wrong;
 use crate::state::{Answer, Generator};
+use crate::tls::Tls;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,12 +18,23 @@ use tokio::net::TcpListener;
 /// Bytes of a request at most.
 const REQUEST_BYTES_MAX: usize = 4 << 20;
 
+/// The answer to a client that does not encrypt, where connections must be encrypted.
+const MUST_BE_ENCRYPTED: &str = "the service has a certificate (--cert), so its location begins with https://";
+
+/// The answer to a client of gRPC. It has nothing that such a message must encode.
+const NO_GRPC: &str = "this service has no gRPC: with snappi leave transport=\"grpc\" out, and begin the location with \
+                       http:// or https://";
+
+/// The code UNIMPLEMENTED of gRPC.
+const UNIMPLEMENTED: &str = "12";
+
 /// Serves until `stop` ends.
 ///
 /// # Errors
 /// When the listener fails, in words.
 pub async fn serve(
     listener: TcpListener,
+    tls: Tls,
     generator: Generator,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), String> {
@@ -30,14 +43,27 @@ pub async fn serve(
         .fallback(answer)
         .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
         .with_state(generator);
-    let served = axum::serve(listener, router).with_graceful_shutdown(stop).await;
+    let router = router.into_make_service_with_connect_info::<Peer>();
+    let connections = Connections::of(listener, tls);
+    let served = axum::serve(connections, router).with_graceful_shutdown(stop).await;
     served.map_err(|error| error.to_string())
 }
 
 /// What is left of a request: its body, or why it was not read.
 type Body = Result<Bytes, BytesRejection>;
 
-async fn answer(State(generator): State<Arc<Mutex<Generator>>>, method: Method, uri: Uri, body: Body) -> Response {
+async fn answer(
+    State(generator): State<Arc<Mutex<Generator>>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    (method, uri, headers): (Method, Uri, HeaderMap),
+    body: Body,
+) -> Response {
+    if peer.lacks_encryption {
+        return refusal(StatusCode::BAD_REQUEST, MUST_BE_ENCRYPTED);
+    }
+    if is_grpc(&headers) {
+        return no_grpc();
+    }
     let body = match body {
         Ok(body) => body,
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
@@ -70,6 +96,22 @@ async fn answer(State(generator): State<Arc<Mutex<Generator>>>, method: Method, 
     }
 }
 
+/// Whether the client speaks gRPC.
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
+}
+
+/// A refusal that clients of gRPC understand.
+fn no_grpc() -> Response {
+    let headers = [
+        ("content-type", "application/grpc"),
+        ("grpc-status", UNIMPLEMENTED),
+        ("grpc-message", NO_GRPC),
+    ];
+    headers.into_response()
+}
+
 fn response(answer: Answer) -> Response {
     match answer {
         Answer::Json(value) => as_json(StatusCode::OK, &value),
@@ -95,3 +137,6 @@ fn refusal(status: StatusCode, message: &str) -> Response {
 fn as_json(status: StatusCode, value: &Value) -> Response {
     (status, [(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,9 +7,10 @@ use crate::entries::Entries;
 use crate::output;
 use crate::program::CompileOptions;
 use anyhow::{Context, Result, anyhow};
-use forebay_otg::{Generator, Interfaces, Memory};
+use forebay_otg::{Generator, Interfaces, Memory, Tls};
 use forebay_pipeline::{FastPath, Options};
 use forebay_tester::device;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,11 +29,22 @@ const LOOK: Duration = Duration::from_millis(50);
 Examples:
   forebay tester serve                                     locations of ports are interfaces: veth0, packet:eth1
   forebay tester serve --program l3fwd.p4 --entries e.stf  locations are ports of this program, in memory: 1, 2
-Then, in Python: snappi.api(location=\"http://127.0.0.1:8443\"). What is supported: docs/tester.md")]
+Then, in Python: snappi.api(location=\"https://127.0.0.1:8443\", verify=False), or http://; with --cert, https:// only.
+What is supported: docs/tester.md")]
 pub struct Arguments {
     /// Where to listen
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8443")]
     address: String,
+    /// The service's certificate (PEM); connections must be encrypted then. Without it they may be, with a certificate
+    /// that is made at the start and that clients cannot verify
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// The authority that certificates of clients must come from (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    client_ca: Option<PathBuf>,
     /// Test this program, between ports in memory
     #[arg(long, value_name = "FILE.p4")]
     program: Option<PathBuf>,
@@ -49,6 +61,7 @@ pub struct Arguments {
 
 /// Serves until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<Status> {
+    let tls = tls(arguments)?;
     let Some(generator) = generator(arguments)? else {
         return Ok(Status::Bad);
     };
@@ -58,14 +71,36 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     runtime.block_on(async {
         let listener = TcpListener::bind(&arguments.address).await;
         let listener = listener.with_context(|| format!("cannot listen on {}", arguments.address))?;
-        output::info(&format!(
-            "Open Traffic Generator API: http://{}",
-            listener.local_addr()?
-        ));
-        let served = forebay_otg::serve(listener, generator, stopped(stop)).await;
+        tell(arguments, listener.local_addr()?);
+        let served = forebay_otg::serve(listener, tls, generator, stopped(stop)).await;
         served.map_err(|message| anyhow!(message))
     })?;
     Ok(Status::Good)
+}
+
+/// How connections are encrypted.
+fn tls(arguments: &Arguments) -> Result<Tls> {
+    let (Some(certificate), Some(key)) = (&arguments.cert, &arguments.key) else {
+        return Tls::optional().map_err(|message| anyhow!("cannot make a certificate: {message}"));
+    };
+    control_plane::warn_of_open_key(key);
+    let (certificate, key) = (forebay_files::bytes(certificate)?, forebay_files::bytes(key)?);
+    let authority = arguments.client_ca.as_deref().map(forebay_files::bytes).transpose()?;
+    let tls = Tls::required(&certificate, &key, authority.as_deref());
+    tls.map_err(|message| anyhow!("the certificates cannot be used: {message}"))
+}
+
+/// Says where the service is, and who may use it if these are others than the users of this machine.
+fn tell(arguments: &Arguments, address: SocketAddr) {
+    let encrypted = format!("https://{address}");
+    let locations = match arguments.cert {
+        None => format!("http://{address} or {encrypted}"),
+        Some(_) => encrypted,
+    };
+    output::info(&format!("Open Traffic Generator API: {locations}"));
+    if !address.ip().is_loopback() && arguments.client_ca.is_none() {
+        output::warning("whoever reaches this address may send traffic: see --client-ca");
+    }
 }
 
 /// Ends when the flag is set.
