@@ -221,10 +221,13 @@ const TCP_FLAGS: [&str; 8] = [
     "ctl_fin", "ctl_syn", "ctl_rst", "ctl_psh", "ctl_ack", "ctl_urg", "ecn_echo", "ecn_cwr",
 ];
 
-/// The EtherType of a VLAN tag, and those for experiments: of frames (IEEE 802) and of IP packets (RFC 3692).
+/// The EtherType of a VLAN tag.
 const VLAN_ETHER_TYPE: u16 = 0x8100;
-const ETHER_TYPE: u128 = 0x88b5;
-const PROTOCOL: u128 = 253;
+
+/// What the API gives frames and packets that nothing follows: EtherType, protocol of IPv4, next header of IPv6.
+const ETHER_TYPE: u128 = 0xffff;
+const PROTOCOL: u128 = 61;
+const NEXT_HEADER: u128 = 59;
 
 /// The bytes of custom headers at most.
 const CUSTOM_BYTES_MAX: usize = 1024;
@@ -257,8 +260,8 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// What fields have that are left out.
-#[derive(Clone, Debug)]
+/// What fields have that are left out: what the API says unless the flow is one of devices, which is 0.
+#[derive(Clone, Debug, Default)]
 pub struct Defaults {
     /// Source and destination MAC address.
     pub macs: (u128, u128),
@@ -270,21 +273,6 @@ pub struct Defaults {
     pub ipv6: (u128, u128),
     /// The version of IP of a flow that says nothing of headers: whether it is IPv6.
     pub is_ipv6: Option<bool>,
-}
-
-impl Default for Defaults {
-    fn default() -> Defaults {
-        Defaults {
-            macs: (0x0200_0000_0001, 0x0200_0000_00fe),
-            vlan: None,
-            ipv4: (0x0a01_0001, 0x0a00_0202),
-            ipv6: (
-                0x2001_0db8_0001_0000_0000_0000_0000_0001,
-                0x2001_0db8_0002_0000_0000_0000_0000_0001,
-            ),
-            is_ipv6: None,
-        }
-    }
 }
 
 impl Headers {

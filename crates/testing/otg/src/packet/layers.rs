@@ -2,8 +2,8 @@
 
 use super::{
     CUSTOM_BYTES_MAX, Defaults, ETHER_TYPE, EchoFields, Field, Headers, ICMP, ICMPV6, LABELS_MAX, LARGEST_20,
-    LARGEST_24, LARGEST_BYTE, LARGEST_MAC, LARGEST_WORD, Label, Layers, NetworkFields, PROTOCOL, TCP_FLAGS, TcpFields,
-    TransportFields, Tunnel, VLAN_MAX, VXLAN_PORT, ipv4, ipv6, mac, number,
+    LARGEST_24, LARGEST_BYTE, LARGEST_MAC, LARGEST_WORD, Label, Layers, NEXT_HEADER, NetworkFields, PROTOCOL,
+    TCP_FLAGS, TcpFields, TransportFields, Tunnel, VLAN_MAX, VXLAN_PORT, ipv4, ipv6, mac, number,
 };
 use crate::node::{Node, Wrong};
 use forebay_traffic::VlanTag;
@@ -16,7 +16,7 @@ pub(super) fn macs(node: &Node<'_>, (source, destination): (u128, u128)) -> Resu
     ))
 }
 
-/// The EtherType of frames without a network header. `auto` is what follows, so here the one for experiments.
+/// The EtherType of frames without a network header. `auto` is what follows, so here that of nothing.
 pub(super) fn ether_type(ethernet: &Node<'_>) -> Result<Field, Wrong> {
     let node = ethernet.at("ether_type");
     if node.at("choice").is_there() && node.choice("value")?.0 == "auto" {
@@ -74,9 +74,9 @@ pub(super) fn transport(
         "udp" => {
             node.object(&["src_port", "dst_port", "checksum"])?;
             check_checksum(&node.at("checksum"))?;
-            let destination = if is_tunnel { VXLAN_PORT } else { 1024 };
+            let destination = if is_tunnel { VXLAN_PORT } else { 0 };
             Ok(TransportFields::Udp(
-                Field::read(&node.at("src_port"), 1024, LARGEST_WORD, number)?,
+                Field::read(&node.at("src_port"), 0, LARGEST_WORD, number)?,
                 Field::read(&node.at("dst_port"), destination, LARGEST_WORD, number)?,
             ))
         }
@@ -93,16 +93,16 @@ fn tcp_fields(node: &Node<'_>) -> Result<TcpFields, Wrong> {
     node.object(&known)?;
     check_checksum(&node.at("checksum"))?;
     let field = |key: &'static str, default: u128, largest: u128| Field::read(&node.at(key), default, largest, number);
-    // Where no flag is named it is an acknowledgment.
-    let is_named = TCP_FLAGS.iter().any(|name| node.at(name).is_there());
-    let flag = |name: &'static str| field(name, u128::from(name == "ctl_ack" && !is_named), 1);
     Ok(TcpFields {
-        source: field("src_port", 1024, LARGEST_WORD)?,
-        destination: field("dst_port", 1024, LARGEST_WORD)?,
+        source: field("src_port", 0, LARGEST_WORD)?,
+        destination: field("dst_port", 0, LARGEST_WORD)?,
         sequence: field("seq_num", 0, u32::MAX.into())?,
         acknowledgment: field("ack_num", 0, u32::MAX.into())?,
-        window: field("window", LARGEST_WORD, LARGEST_WORD)?,
-        flags: TCP_FLAGS.into_iter().map(flag).collect::<Result<_, _>>()?,
+        window: field("window", 0, LARGEST_WORD)?,
+        flags: TCP_FLAGS
+            .into_iter()
+            .map(|name| field(name, 0, 1))
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -177,7 +177,7 @@ pub(super) fn custom(node: &Node<'_>) -> Result<Vec<u8>, Wrong> {
 
 pub(super) fn vlan(node: &Node<'_>, default: Option<VlanTag>) -> Result<(Field, Field), Wrong> {
     node.object(&["id", "priority"])?;
-    let (identifier, priority) = default.map_or((1, 0), |tag| (tag.identifier.into(), tag.priority.into()));
+    let (identifier, priority) = default.map_or((0, 0), |tag| (tag.identifier.into(), tag.priority.into()));
     Ok((
         Field::read(&node.at("id"), identifier, VLAN_MAX, number)?,
         Field::read(&node.at("priority"), priority, 7, number)?,
@@ -242,6 +242,6 @@ pub(super) fn ipv6_fields(node: &Node<'_>, (source, destination): (u128, u128)) 
         hops: Field::read(&node.at("hop_limit"), 64, LARGEST_BYTE, number)?,
         traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_BYTE, number)?,
         identification: Field::read(&node.at("flow_label"), 0, LARGEST_20, number)?,
-        protocol: Field::read(&node.at("next_header"), PROTOCOL, LARGEST_BYTE, number)?,
+        protocol: Field::read(&node.at("next_header"), NEXT_HEADER, LARGEST_BYTE, number)?,
     })
 }
