@@ -323,6 +323,15 @@ const OF_INTERFACE: [&str; 7] = [
     "flow_control",
 ];
 
+/// Whether it is what clients write that say nothing of this setting.
+fn is_default(name: &str, setting: &Node<'_>) -> bool {
+    match name {
+        "promiscuous" => setting.json() == true,
+        "mtu" => setting.json() == 1500,
+        _ => false,
+    }
+}
+
 /// The speed of each port in bits a second.
 fn speeds(node: &Node<'_>, ports: &[PortConfig], warnings: &mut Vec<String>) -> Result<Vec<f64>, Wrong> {
     let mut speeds = vec![SPEED; ports.len()];
@@ -334,7 +343,7 @@ fn speeds(node: &Node<'_>, ports: &[PortConfig], warnings: &mut Vec<String>) -> 
         layer.object(&known)?;
         for name in OF_INTERFACE {
             let setting = layer.at(name);
-            if setting.is_there() {
+            if setting.is_there() && !is_default(name, &setting) {
                 let warning = setting.wrong("is that of the interface, and is passed over");
                 warnings.push(warning.to_string());
             }

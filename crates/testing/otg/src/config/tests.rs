@@ -344,11 +344,14 @@ fn settings_of_ports_are_taken_refused_or_passed_over_with_a_warning() {
         }))
     };
     let refused = |layer: Value| read(layer).expect_err("refused").to_string();
-    let config = read(json!({ "name": "l", "port_names": ["a"], "speed": "speed_100_fd_mbps", "mtu": 1500 }));
+    let config = read(json!({ "name": "l", "port_names": ["a"], "speed": "speed_100_fd_mbps", "mtu": 9000 }));
     assert_eq!(
         config.expect("a configuration").warnings,
         ["layer1[0].mtu: is that of the interface, and is passed over"]
     );
+    // What snappi writes of every port.
+    let config = read(json!({ "name": "l", "port_names": ["a"], "promiscuous": true, "mtu": 1500 }));
+    assert!(config.expect("a configuration").warnings.is_empty());
     assert_eq!(
         refused(json!({ "port_names": ["a"], "speed": "speed_7_gbps" })),
         "layer1[0].speed: a speed like speed_10_gbps is expected"
