@@ -56,27 +56,56 @@ pub(super) fn sizes(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
 /// The mix `imix` of the API: 64, 570 and 1518 bytes in proportions 7 : 4 : 1.
 const IMIX: [usize; 12] = [64, 570, 64, 64, 570, 64, 570, 64, 1518, 64, 570, 64];
 
+/// Its other mixes, whose lengths all have these weights.
+const MIXES: [(&str, [usize; 4]); 4] = [
+    ("ipsec_imix", [90, 92, 594, 1418]),
+    ("ipv6_imix", [60, 496, 594, 1518]),
+    ("standard_imix", [58, 62, 594, 1518]),
+    ("tcp_imix", [90, 92, 594, 1518]),
+];
+const MIX_WEIGHTS: [f64; 4] = [58.67, 2.0, 23.66, 15.67];
+
 fn weights(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
     node.object(&["choice", "predefined", "custom"])?;
     let (choice, chosen) = node.choice("predefined")?;
     if choice == "predefined" {
-        return match chosen.is_there().then(|| chosen.text()).transpose()? {
-            None | Some("imix") => Ok(IMIX.to_vec()),
-            Some(other) => Err(chosen.wrong(format!("there is no mix {other:?}; there is imix"))),
-        };
+        let name = if chosen.is_there() { chosen.text()? } else { "imix" };
+        return predefined(&chosen, name);
     }
     let mut pairs = Vec::new();
     for pair in chosen.list()? {
         pair.object(&["size", "weight"])?;
         let bytes = pair.at("size").whole_or(64, 1..=BYTES_MAX)? as usize;
         let weight = pair.at("weight");
-        let weight = if weight.is_there() { weight.positive()? } else { 1.0 };
-        pairs.push((bytes, (weight * 1000.0).round().max(1.0) as u64));
+        pairs.push((bytes, if weight.is_there() { weight.positive()? } else { 1.0 }));
     }
     if pairs.is_empty() {
         return Err(chosen.wrong("at least one pair of size and weight is expected"));
     }
-    // The smallest numbers of frames in the proportions of the weights, of which three places count.
+    in_proportion(&chosen, &pairs)
+}
+
+/// A mix that the API has by name.
+fn predefined(node: &Node<'_>, name: &str) -> Result<Vec<usize>, Wrong> {
+    if name == "imix" {
+        return Ok(IMIX.to_vec());
+    }
+    match MIXES.iter().find(|(own, _)| *own == name) {
+        Some((_, sizes)) => in_proportion(node, &std::array::from_fn::<_, 4, _>(|at| (sizes[at], MIX_WEIGHTS[at]))),
+        None => {
+            let known: Vec<&str> = MIXES.iter().map(|(own, _)| *own).collect();
+            Err(node.wrong(format!(
+                "there is no mix {name:?}; there are imix, {}",
+                known.join(", ")
+            )))
+        }
+    }
+}
+
+/// The smallest numbers of frames in the proportions of the weights, of which three places count.
+fn in_proportion(node: &Node<'_>, weights: &[(usize, f64)]) -> Result<Vec<usize>, Wrong> {
+    let whole = |weight: f64| (weight * 1000.0).round().max(1.0) as u64;
+    let mut pairs: Vec<(usize, u64)> = weights.iter().map(|(bytes, weight)| (*bytes, whole(*weight))).collect();
     let common = pairs
         .iter()
         .fold(0, |common, (_, weight)| common_divisor(common, *weight));
@@ -85,7 +114,7 @@ fn weights(node: &Node<'_>) -> Result<Vec<usize>, Wrong> {
         .iter()
         .fold(0, |total: u64, (_, weight)| total.saturating_add(*weight));
     if total > WEIGHTED_MAX {
-        return Err(chosen.wrong(format!(
+        return Err(node.wrong(format!(
             "sizes in these proportions need {total} frames; {WEIGHTED_MAX} are possible"
         )));
     }

@@ -434,6 +434,34 @@ fn sizes_are_as_frequent_as_their_weights() {
 }
 
 #[test]
+fn mixes_of_the_api_have_its_sizes() {
+    let lengths = |mix: &str| {
+        let mut flow = flow();
+        flow["packet"] = json!([{ "choice": "ethernet" }]);
+        flow["size"] = json!({ "choice": "weight_pairs", "weight_pairs": { "predefined": mix } });
+        let config = with(flow)?;
+        let frames = &config.flows[0].stream.frames;
+        let mut lengths: Vec<usize> = frames
+            .templates()
+            .iter()
+            .map(|frame| frame.len() + CHECK_SEQUENCE_BYTES)
+            .collect();
+        lengths.sort_unstable();
+        let count = lengths.len();
+        lengths.dedup();
+        Ok::<_, Wrong>((count, lengths))
+    };
+    assert_eq!(lengths("imix"), Ok((12, vec![64, 570, 1518])));
+    assert_eq!(lengths("ipsec_imix"), Ok((10_000, vec![90, 92, 594, 1418])));
+    assert_eq!(lengths("standard_imix"), Ok((10_000, vec![58, 62, 594, 1518])));
+    let said = lengths("tolly").expect_err("an unknown mix").to_string();
+    assert!(
+        said.ends_with("there are imix, ipsec_imix, ipv6_imix, standard_imix, tcp_imix"),
+        "{said}"
+    );
+}
+
+#[test]
 fn delays_are_kept_and_gaps_are_not() {
     let mut flow = flow();
     flow["duration"] = json!({ "choice": "continuous", "continuous": { "gap": 100,
