@@ -442,7 +442,8 @@ fn exchange(request: &[u8]) -> String {
         .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
         .expect("a port");
     let address = listener.local_addr().expect("an address");
-    runtime.spawn(forebay_otg::serve(listener, generator(), std::future::pending()));
+    let tls = forebay_otg::Tls::optional().expect("random numbers");
+    runtime.spawn(forebay_otg::serve(listener, tls, generator(), std::future::pending()));
     let mut stream = std::net::TcpStream::connect(address).expect("the service listens");
     stream.write_all(request).expect("it reads");
     let mut answer = String::new();
