@@ -250,8 +250,9 @@ impl Room {
     }
 
     /// Free stages of the halves that have so many.
-    pub(crate) fn stages_in_parts_of(&self, least: u32) -> u32 {
-        self.stages.iter().filter(|stages| **stages >= least).sum()
+    pub(crate) fn stages_in_parts_of(&self, least: u64) -> u64 {
+        let stages = self.stages.iter().map(|stages| u64::from(*stages));
+        stages.filter(|stages| *stages >= least).sum()
     }
 
     pub(crate) fn give(&mut self, problem: &Problem, function: usize, place: Place) {

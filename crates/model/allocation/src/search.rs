@@ -124,10 +124,10 @@ impl<'a> Search<'a> {
     /// Whether the search for a first plan goes on here: the functions from the given one of `order` on need room in
     /// halves that can take one of them.
     fn may_be_the_first(&self, depth: usize) -> bool {
-        let stages = |function: &usize| self.problem.functions[*function].stages;
+        let stages = |function: &usize| u64::from(self.problem.functions[*function].stages);
         let left = &self.order[depth..];
         let smallest = left.iter().map(stages).min().unwrap_or(0);
-        let needed: u32 = left.iter().map(stages).sum();
+        let needed: u64 = left.iter().map(stages).sum();
         !self.ends_with_a_plan || (self.best.is_none() && needed <= self.room.stages_in_parts_of(smallest))
     }
 
@@ -160,8 +160,8 @@ fn by_traffic(problem: &Problem) -> Vec<usize> {
 fn by_size(problem: &Problem) -> Vec<usize> {
     let percent = |function: &usize| {
         let function = &problem.functions[*function];
-        let of_stages = 100 * function.stages / problem.chip.stages;
-        (of_stages.max(function.memory_percent), function.stages)
+        let of_stages = 100 * u64::from(function.stages) / u64::from(problem.chip.stages);
+        (of_stages.max(function.memory_percent.into()), function.stages)
     };
     let mut order: Vec<usize> = (0..problem.functions.len()).collect();
     order.sort_by_key(|function| std::cmp::Reverse(percent(function)));
