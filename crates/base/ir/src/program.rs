@@ -423,6 +423,11 @@ impl Body {
         self.blocks.iter().flat_map(|block| &block.statements)
     }
 
+    /// The tables that its blocks apply, in the order of the blocks.
+    pub fn applied_tables(&self) -> impl Iterator<Item = TableId> {
+        self.blocks.iter().filter_map(|block| block.terminator.applied_table())
+    }
+
     /// For each block, whether a path leads to it from the entry.
     pub fn reachable_blocks(&self) -> Vec<bool> {
         let mut reached = vec![false; self.blocks.len()];

@@ -1,6 +1,6 @@
 //! What operations read and write, and access to the expressions inside them, for passes and executors.
 
-use crate::{DataItem, Expr, KeySet, Op, Program, SlotId, Terminator};
+use crate::{DataItem, Expr, KeySet, Op, Program, SlotId, Table, TableId, Terminator};
 use std::collections::BTreeSet;
 
 impl Expr {
@@ -328,10 +328,18 @@ impl Terminator {
         for expr in self.exprs() {
             expr.for_each_slot(visit);
         }
-        if let Terminator::Apply { table, .. } = self {
+        if let Some(table) = self.applied_table() {
             for key in &program.tables[table.index()].keys {
                 key.expr.for_each_slot(visit);
             }
+        }
+    }
+
+    /// The table that it applies, if it applies one.
+    pub fn applied_table(&self) -> Option<TableId> {
+        match self {
+            Terminator::Apply { table, .. } => Some(*table),
+            _ => None,
         }
     }
 
@@ -347,11 +355,8 @@ impl Terminator {
     /// The slots for the [results](Terminator::results) of a look-up, and for the colour of the table's direct meter, which
     /// is not always written. What actions write is not among them.
     pub fn slots_written(&self, program: &Program) -> impl Iterator<Item = SlotId> + use<> {
-        let color = match self {
-            Terminator::Apply { table, .. } => program.tables[table.index()].color_slot(),
-            _ => None,
-        };
-        self.results().chain(color)
+        let table = self.applied_table().map(|table| &program.tables[table.index()]);
+        self.results().chain(table.and_then(Table::color_slot))
     }
 
     /// The references to blocks, to be changed.

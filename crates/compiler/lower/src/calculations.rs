@@ -6,9 +6,7 @@
 //! those of egress; those of the checksum controls last.
 
 use crate::context::Context;
-use forebay_ir::{
-    Block, BodyId, Calculation, CalculationId, CustomCrc, HashAlgorithm, Location, Op, Program, Role, Terminator,
-};
+use forebay_ir::{Block, BodyId, Calculation, CalculationId, CustomCrc, HashAlgorithm, Location, Op, Program, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The order in which p4c visits the blocks of v1model; those of other architectures follow.
@@ -89,11 +87,7 @@ fn bodies_in_order(program: &Program) -> Vec<BodyId> {
 
 /// The actions of the tables that a body applies, in program order.
 fn actions_of(program: &Program, body: BodyId) -> Vec<BodyId> {
-    let blocks = program.bodies[body.index()].blocks.iter();
-    let tables = blocks.filter_map(|block| match block.terminator {
-        Terminator::Apply { table, .. } => Some(table),
-        _ => None,
-    });
+    let tables = program.bodies[body.index()].applied_tables();
     let mut bodies: Vec<BodyId> = tables.flat_map(|table| program.bodies_of_actions(table)).collect();
     bodies.sort_by_key(|body| first_location(program, *body));
     bodies

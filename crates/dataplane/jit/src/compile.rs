@@ -24,7 +24,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
 use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
-use forebay_ir::{ActionId, Body, BodyId, BodyKind, Program, Terminator};
+use forebay_ir::{ActionId, Body, BodyId, BodyKind, Program};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -265,11 +265,9 @@ pub(crate) fn new_module() -> Result<JITModule, CompileError> {
 /// By action: the number of places where it may be applied.
 fn places_of_actions(program: &Program) -> Vec<usize> {
     let mut places = vec![0; program.actions.len()];
-    for block in program.bodies.iter().flat_map(|body| &body.blocks) {
-        if let Terminator::Apply { table, .. } = block.terminator {
-            let listed = &program.tables[table.index()].actions;
-            listed.iter().for_each(|listed| places[listed.action.index()] += 1);
-        }
+    for table in program.bodies.iter().flat_map(|body| body.applied_tables()) {
+        let listed = &program.tables[table.index()].actions;
+        listed.iter().for_each(|listed| places[listed.action.index()] += 1);
     }
     places
 }
@@ -419,10 +417,7 @@ impl<'m> Compiler<'m> {
         };
         let mut callees = HashMap::new();
         let bodies = bodies.iter().map(|body| &environment.program.bodies[body.index()]);
-        for block in bodies.flat_map(|body| &body.blocks) {
-            let Terminator::Apply { table, .. } = block.terminator else {
-                continue;
-            };
+        for table in bodies.flat_map(|body| body.applied_tables()) {
             for listed in &environment.program.tables[table.index()].actions {
                 if let Some(&id) = environment.outlined.get(&listed.action) {
                     let reference = || self.module.declare_func_in_func(id, function);

@@ -65,11 +65,9 @@ pub(crate) enum Joint {
 impl FlowBlock {
     /// Its statements and terminators, with those of the actions of the table that it applies.
     pub(super) fn size(&self, program: &Program) -> usize {
-        let applied: usize = match self.block.terminator {
-            Terminator::Apply { table, .. } => actions_of(program, table).map(size).sum(),
-            _ => 0,
-        };
-        self.block.statements.len() + 1 + applied
+        let table = self.block.terminator.applied_table();
+        let actions = table.into_iter().flat_map(|table| actions_of(program, table));
+        self.block.statements.len() + 1 + actions.map(size).sum::<usize>()
     }
 
     pub(super) fn of(block: Block) -> FlowBlock {
@@ -94,8 +92,8 @@ impl FlowBlock {
         }
     }
 
-    fn applies(&self, wanted: TableId) -> bool {
-        matches!(self.block.terminator, Terminator::Apply { table, .. } if table == wanted)
+    pub(super) fn applies(&self, table: TableId) -> bool {
+        self.block.terminator.applied_table() == Some(table)
     }
 
     /// Renumbers the blocks that this one names.

@@ -53,10 +53,7 @@ impl FlowKeys {
 /// The tables that packets look up once, before copies are made.
 fn tables(flow: &Flow) -> impl Iterator<Item = TableId> + '_ {
     let blocks = flow.blocks.iter().filter(|block| block.copies.is_none());
-    blocks.filter_map(|block| match block.block.terminator {
-        Terminator::Apply { table, .. } => Some(table),
-        _ => None,
-    })
+    blocks.filter_map(|block| block.block.terminator.applied_table())
 }
 
 /// The slots from which slots are computed.

@@ -14,7 +14,7 @@ use super::Route;
 use super::flow::{Flow, FlowBlock};
 use super::live_sets::{write_statements, written_at_end};
 use crate::tables::TableLayout;
-use forebay_ir::{BlockId, IndexSet, Program, SlotId, TableId, Terminator};
+use forebay_ir::{BlockId, IndexSet, Program, SlotId, TableId};
 use forebay_tables::{Search, TOGETHER_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,10 +95,8 @@ impl Early {
 
 /// The table for which packets wait at the end of a block.
 fn waiting(block: &FlowBlock) -> Option<TableId> {
-    match block.block.terminator {
-        Terminator::Apply { table, .. } if block.copies.is_none() => Some(table),
-        _ => None,
-    }
+    let table = block.block.terminator.applied_table();
+    table.filter(|_| block.copies.is_none())
 }
 
 /// The tables that every path from a block applies next, in order, except paths that apply no table at all.

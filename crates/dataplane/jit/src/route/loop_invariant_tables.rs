@@ -9,7 +9,7 @@
 //! Every copy applies it once, with the same slots for the results of the look-up, and what is done for a copy before it
 //! neither reads nor writes what its actions write. Then it can be applied before the first copy is made.
 
-use super::flow::{Flow, FlowBlock, slots_of_decision};
+use super::flow::{Flow, slots_of_decision};
 use super::{Route, Source};
 use crate::analysis::actions_of;
 use forebay_ir::{BlockId, Body, Op, Program, SlotId, Statement, TableId, Terminator};
@@ -24,7 +24,7 @@ pub(crate) fn once_for_copies(
 ) -> Vec<(TableId, BlockId)> {
     let blocks = (0..).map(BlockId).zip(&flow.blocks);
     let applied = blocks.filter(|(_, block)| block.copies == Some(replicate));
-    let applied = applied.filter_map(|(id, block)| Some((applied_table(block)?, id)));
+    let applied = applied.filter_map(|(id, block)| Some((block.block.terminator.applied_table()?, id)));
     let mut known = BTreeSet::new();
     applied
         .filter(|(table, _)| known.insert(*table) && is_once(program, route, flow, replicate, *table))
@@ -34,13 +34,6 @@ pub(crate) fn once_for_copies(
 /// Whether a source differs between copies.
 pub(crate) fn differs(source: Source) -> bool {
     matches!(source, Source::EgressPort | Source::Instance)
-}
-
-fn applied_table(block: &FlowBlock) -> Option<TableId> {
-    match block.block.terminator {
-        Terminator::Apply { table, .. } => Some(table),
-        _ => None,
-    }
 }
 
 fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, table: TableId) -> bool {
@@ -73,7 +66,7 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
         let mut accesses = Accesses::default();
         accesses.statements(program, &block.block.statements);
         let successors = block.successors();
-        if applied_table(block) == Some(table) {
+        if block.applies(table) {
             behind.extend(successors);
         } else {
             if block.joint.is_some() || successors.is_empty() {
@@ -91,7 +84,7 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
     while let Some(id) = behind.pop() {
         if seen.insert(id) {
             let block = flow.block(id);
-            if applied_table(block) == Some(table) {
+            if block.applies(table) {
                 return false;
             }
             behind.extend(block.successors());
@@ -142,7 +135,7 @@ impl Accesses {
     /// The accesses of a table, wherever the flow applies it.
     fn of_table(program: &Program, table: TableId, flow: &Flow) -> Accesses {
         let mut accesses = Accesses::default();
-        for block in flow.blocks.iter().filter(|block| applied_table(block) == Some(table)) {
+        for block in flow.blocks.iter().filter(|block| block.applies(table)) {
             accesses.terminator(program, &block.block.terminator);
         }
         accesses

@@ -334,11 +334,7 @@ impl<'p> Finder<'p> {
     /// Finds loops of a control and of its actions.
     fn loops(&mut self, body: &'p Body) {
         let program = self.program;
-        let tables = body.blocks.iter().filter_map(|block| match block.terminator {
-            Terminator::Apply { table, .. } => Some(table),
-            _ => None,
-        });
-        let actions = tables.flat_map(|table| actions_of(program, table));
+        let actions = body.applied_tables().flat_map(|table| actions_of(program, table));
         for body in [body].into_iter().chain(actions) {
             for location in loop_heads(body) {
                 let text = "begins a loop that is not unrolled".to_owned();

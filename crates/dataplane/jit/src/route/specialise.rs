@@ -108,11 +108,8 @@ fn substitute(program: &mut Program, known: &BTreeMap<SlotId, Bits>) {
 fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
     let mut found: BTreeSet<BodyId> = route.bodies().into_iter().collect();
     for body in route.bodies() {
-        for block in &program.bodies[body.index()].blocks {
-            if let Terminator::Apply { table, .. } = block.terminator {
-                found.extend(program.bodies_of_actions(table));
-            }
-        }
+        let tables = program.bodies[body.index()].applied_tables();
+        found.extend(tables.flat_map(|table| program.bodies_of_actions(table)));
     }
     found.into_iter().map(|body| &program.bodies[body.index()]).collect()
 }

@@ -131,12 +131,7 @@ impl Route {
     /// The tables that packets may look up.
     pub(crate) fn tables(&self, program: &Program) -> BTreeSet<TableId> {
         let bodies = self.bodies().into_iter().map(|body| &program.bodies[body.index()]);
-        let terminators = bodies.flat_map(|body| &body.blocks).map(|block| &block.terminator);
-        let tables = terminators.filter_map(|terminator| match terminator {
-            Terminator::Apply { table, .. } => Some(*table),
-            _ => None,
-        });
-        tables.collect()
+        bodies.flat_map(|body| body.applied_tables()).collect()
     }
 
     /// Whether what packets do to stateful objects depends on their order, or a packet may have to begin again before

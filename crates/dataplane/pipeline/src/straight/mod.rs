@@ -183,11 +183,7 @@ fn with_actions(program: &Program, roles: &[Role]) -> Vec<BodyId> {
     let mut bodies: Vec<BodyId> = roles.iter().map(|role| program.stages[role]).collect();
     let tables: Vec<_> = bodies
         .iter()
-        .flat_map(|id| &program.bodies[id.index()].blocks)
-        .filter_map(|block| match block.terminator {
-            Terminator::Apply { table, .. } => Some(table),
-            _ => None,
-        })
+        .flat_map(|id| program.bodies[id.index()].applied_tables())
         .collect();
     for table in tables {
         bodies.extend(program.bodies_of_actions(table));

@@ -6,7 +6,7 @@
 //! taken, the rest of the words on the packet's way takes smaller ones.
 
 use crate::spec::Parser;
-use forebay_ir::{Body, Expr, Header, HeaderId, Op, Program, Role, SlotId, SlotKind, Terminator};
+use forebay_ir::{Body, Expr, Header, HeaderId, Op, Program, Role, SlotId, SlotKind};
 use std::collections::BTreeSet;
 
 /// Parts of a cycle: states per byte of every kind are whole numbers of it.
@@ -162,12 +162,7 @@ fn headers_of_registers(program: &Program, side: Role) -> BTreeSet<HeaderId> {
 
 /// A control and the actions of its tables.
 pub(super) fn with_actions<'p>(program: &'p Program, body: &'p Body) -> Vec<&'p Body> {
-    let mut bodies = vec![body];
-    for block in &body.blocks {
-        if let Terminator::Apply { table, .. } = &block.terminator {
-            let actions = program.bodies_of_actions(*table);
-            bodies.extend(actions.map(|action| &program.bodies[action.index()]));
-        }
-    }
-    bodies
+    let actions = body.applied_tables().flat_map(|table| program.bodies_of_actions(table));
+    let actions = actions.map(|action| &program.bodies[action.index()]);
+    [body].into_iter().chain(actions).collect()
 }
