@@ -67,7 +67,10 @@ pub fn write(info: &P4Info) -> String {
     format!("{HEADER}{}", textproto::write(&info.to_tree()))
 }
 
-/// Reads a text form. Unknown fields are errors: they would be lost silently.
+/// Reads a text form.
+///
+/// # Errors
+/// At the first mistake. An unknown field is one, since it would be lost silently.
 pub fn read(text: &str) -> Result<P4Info, ReadError> {
     P4Info::from_tree(&textproto::parse(text)?)
 }

@@ -20,8 +20,10 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// Reads `0x` with hexadecimal digits or `*`, `0b` with binary digits or `*`, or decimal digits. The error says
-    /// what is wrong with the text.
+    /// Reads `0x` with hexadecimal digits or `*`, `0b` with binary digits or `*`, or decimal digits.
+    ///
+    /// # Errors
+    /// In words, what is wrong with the text.
     pub fn parse(text: &str) -> Result<Literal, String> {
         if text.len() > MAX_DIGITS {
             return Err(format!(

@@ -63,6 +63,9 @@ impl std::error::Error for CompileError {}
 const INLINED_SIZE_MAX: usize = 64;
 
 /// Compiles a program's graph with all bodies that it runs. The verifier of `forebay-ir` must accept the graph.
+///
+/// # Errors
+/// See [`CompileError`].
 pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Result<GraphCode, CompileError> {
     let mut module = new_module()?;
     let outlined = declare_actions(program, &mut module)?;
@@ -95,6 +98,9 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
 /// # Panics
 /// When the program [has no fast path](Route::is_blocked), or the order of packets is observable
 /// ([`Route::keeps_order`]) and would not be kept.
+///
+/// # Errors
+/// See [`CompileError`].
 pub fn compile_fast_path(
     program: &Program,
     route: &Route,

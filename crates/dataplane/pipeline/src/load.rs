@@ -130,12 +130,20 @@ pub const GROUP_WEIGHT_MAX: u64 = 65_536;
 
 impl Pipeline {
     /// Loads a program with default options.
+    ///
+    /// # Errors
+    /// As for [`Pipeline::load_with`].
     pub fn load(program: Program) -> Result<Pipeline, LoadError> {
         Pipeline::load_with(program, Options::default())
     }
 
     /// Loads a program that has passed the verifier of `forebay-ir`. Tables begin with the entries of the program,
     /// registers with their initial values, and everything else empty.
+    ///
+    /// # Errors
+    /// When a block or a field of its architecture is missing, a table or an object is too large, all of its state
+    /// needs more memory than the options allow, an entry of the program does not fit its table, or no machine code can
+    /// be made for it.
     pub fn load_with(mut program: Program, options: Options) -> Result<Pipeline, LoadError> {
         let state_bytes = memory::check(&program, &options)?;
         let register_locks = sections::place(&mut program);

@@ -64,6 +64,9 @@ impl CounterArray {
     pub const ELEMENT_BYTES: u64 = 16;
 
     /// `len` counters, all zero.
+    ///
+    /// # Errors
+    /// When the array would take more memory than an array may.
     pub fn new(kind: CounterKind, len: usize) -> Result<CounterArray, ArrayTooLarge> {
         Ok(CounterArray {
             kind,

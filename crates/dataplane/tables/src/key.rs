@@ -157,6 +157,10 @@ impl KeyMatch {
     /// The canonical form of this condition for field number `field` of the given kind. Prefixes and ternary values
     /// have zeros where nothing is compared. An exact value or a don't-care becomes the equivalent prefix, mask, range
     /// or option.
+    ///
+    /// # Errors
+    /// When a value has not the width of the field, a prefix is longer than it, a range is empty, or the condition
+    /// cannot be said by the field's kind.
     pub fn canonical(self, field: usize, spec: KeySpec) -> Result<KeyMatch, KeyError> {
         self.check_widths(field, spec.width)?;
         let width = spec.width;

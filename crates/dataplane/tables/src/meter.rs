@@ -181,6 +181,9 @@ impl MeterArray {
     pub const ELEMENT_BYTES: u64 = size_of::<Element>() as u64;
 
     /// `len` meters that are not configured.
+    ///
+    /// # Errors
+    /// When the array would take more memory than an array may.
     pub fn new(kind: MeterKind, len: usize) -> Result<MeterArray, ArrayTooLarge> {
         check_size(len, size_of::<Element>())?;
         // SAFETY: all bytes 0 is a free lock and the default state.
@@ -205,6 +208,9 @@ impl MeterArray {
 
     /// Sets the rates of an element and fills its buckets; `None` removes the configuration. No thread may be executing
     /// the element [alone](MeterArray::execute_alone).
+    ///
+    /// # Errors
+    /// When there is no such element, or the committed rate is above the peak rate.
     pub fn configure(&self, index: u64, config: Option<MeterConfig>) -> Result<(), MeterError> {
         if config.is_some_and(|config| config.committed_rate > config.peak_rate) {
             return Err(MeterError::CommittedAbovePeak);

@@ -137,6 +137,9 @@ impl ActionProfile {
 
     /// Adds a member. The caller must have checked the call for the tables that use the profile
     /// ([`Table::check_entry_call`](crate::Table::check_entry_call)).
+    ///
+    /// # Errors
+    /// When there is such a member already, or the profile is full.
     pub fn insert_member(&mut self, id: MemberId, call: ActionCall) -> Result<(), ProfileError> {
         if self.members.contains_key(&id) {
             return Err(ProfileError::DuplicateMember(id));
@@ -150,12 +153,18 @@ impl ActionProfile {
     }
 
     /// Gives a member another action.
+    ///
+    /// # Errors
+    /// When there is no such member.
     pub fn modify_member(&mut self, id: MemberId, call: ActionCall) -> Result<(), ProfileError> {
         self.member_mut(id)?.call = call;
         Ok(())
     }
 
     /// Removes a member that is not in use.
+    ///
+    /// # Errors
+    /// When there is no such member, or an entry or a group names it.
     pub fn delete_member(&mut self, id: MemberId) -> Result<(), ProfileError> {
         if self.member_mut(id)?.references > 0 {
             return Err(ProfileError::MemberInUse(id));
@@ -175,6 +184,10 @@ impl ActionProfile {
     }
 
     /// Adds a group of members with their weights; it may be empty.
+    ///
+    /// # Errors
+    /// When there is such a group already, a member does not exist, is named twice or has the weight 0, or the weights
+    /// add up to too much.
     pub fn insert_group(&mut self, id: GroupId, members: &[(MemberId, u32)]) -> Result<(), ProfileError> {
         if self.groups.contains_key(&id) {
             return Err(ProfileError::DuplicateGroup(id));
@@ -187,6 +200,10 @@ impl ActionProfile {
     }
 
     /// Replaces the members of a group.
+    ///
+    /// # Errors
+    /// When there is no such group, a member does not exist, is named twice or has the weight 0, or the weights add up
+    /// to too much.
     pub fn modify_group(&mut self, id: GroupId, members: &[(MemberId, u32)]) -> Result<(), ProfileError> {
         self.group_mut(id)?;
         let places = self.places(members)?;
@@ -198,6 +215,10 @@ impl ActionProfile {
 
     /// Gives a group other members. Those of before, which nothing else may name, are removed in the same step, so that
     /// there need not be room for both. An error changes nothing.
+    ///
+    /// # Errors
+    /// When there is no such group, a former member is still named by something else, or a new one cannot be added or
+    /// named by the group.
     pub fn exchange_members(
         &mut self,
         id: GroupId,
@@ -219,6 +240,9 @@ impl ActionProfile {
     }
 
     /// Removes a group that is not in use.
+    ///
+    /// # Errors
+    /// When there is no such group, or an entry names it.
     pub fn delete_group(&mut self, id: GroupId) -> Result<(), ProfileError> {
         let group = self.group_mut(id)?;
         if group.references > 0 {
@@ -261,6 +285,9 @@ impl ActionProfile {
     }
 
     /// Changes the member or group for packets that miss in this table. It cannot be deleted meanwhile.
+    ///
+    /// # Errors
+    /// When there is no such member or group.
     pub fn set_default(&mut self, table: u32, action: Option<EntryAction>) -> Result<(), ProfileError> {
         if let Some(action) = &action {
             self.acquire(action.as_ref())?;
@@ -276,6 +303,9 @@ impl ActionProfile {
     }
 
     /// Records that a table entry names this member or group.
+    ///
+    /// # Errors
+    /// When there is no such member or group.
     pub fn acquire(&mut self, action: ActionRef<'_>) -> Result<(), ProfileError> {
         match action {
             ActionRef::Call(_) => {}

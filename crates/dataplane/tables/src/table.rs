@@ -186,11 +186,19 @@ impl Table {
     }
 
     /// Adds an entry.
+    ///
+    /// # Errors
+    /// When the key or the action does not suit the table, it has an entry with this key and priority, it is full, or
+    /// its entries are const.
     pub fn insert(&mut self, new: NewEntry) -> Result<EntryId, TableError> {
         self.insert_prepared(new, |_| ())
     }
 
     /// Adds an entry; `prepare` is called with its slot before readers can find it.
+    ///
+    /// # Errors
+    /// When the key or the action does not suit the table, it has an entry with this key and priority, it is full, or
+    /// its entries are const.
     pub fn insert_prepared(&mut self, new: NewEntry, prepare: impl FnOnce(usize)) -> Result<EntryId, TableError> {
         if self.sealed {
             return Err(TableError::ConstEntries);
@@ -224,6 +232,10 @@ impl Table {
 
     /// Adds an entry that matches exactly these values, like [`Table::insert_prepared`]. It is faster if all fields
     /// are exact.
+    ///
+    /// # Errors
+    /// When the values or the call do not suit the table, it has an entry with this key, it is full, or its entries are
+    /// const.
     pub fn insert_exact(
         &mut self,
         key: &[Bits],
@@ -251,6 +263,9 @@ impl Table {
     /// Adds an entry that a packet has requested, like [`Table::insert_prepared`]: with these words of its key and its
     /// [record](crate::RecordLayout), which gets the slot. The caller must make sure that the action may be used in
     /// entries. If all fields are exact, nothing is allocated for the entry alone.
+    ///
+    /// # Errors
+    /// When the table has an entry with this key, it is full, or its entries are const.
     pub fn learn(
         &mut self,
         key: &[u64],
@@ -371,11 +386,17 @@ impl Table {
     }
 
     /// Gives an entry another action; its key, slot and idle timeout stay.
+    ///
+    /// # Errors
+    /// When there is no such entry, it is const, or the action does not suit the table.
     pub fn modify(&mut self, id: EntryId, action: EntryAction) -> Result<(), TableError> {
         self.modify_with_timeout(id, action, None)
     }
 
     /// Gives an entry another action and, if `timeout_ns` is given, another idle timeout.
+    ///
+    /// # Errors
+    /// As for [`Table::modify`].
     pub fn modify_with_timeout(
         &mut self,
         id: EntryId,
@@ -409,6 +430,9 @@ impl Table {
 
     /// Sets an entry's idle timeout, which does not affect look-ups. Clones of the table that share the entry see it,
     /// too, unless a packet has added it.
+    ///
+    /// # Errors
+    /// When there is no such entry, or it is const.
     pub fn set_timeout(&mut self, id: EntryId, timeout_ns: u64) -> Result<(), TableError> {
         let slot = self.changeable_slot(id)?;
         match &self.slots[slot as usize] {
@@ -419,6 +443,9 @@ impl Table {
     }
 
     /// Removes an entry and returns it.
+    ///
+    /// # Errors
+    /// When there is no such entry, or it is const.
     pub fn delete(&mut self, id: EntryId) -> Result<Arc<Entry>, TableError> {
         let entry = self.changeable(id)?;
         self.collect();
@@ -506,6 +533,9 @@ impl Table {
     }
 
     /// The entry with this key and priority, which identify it for a control plane.
+    ///
+    /// # Errors
+    /// When the key does not suit the table, or there is no such entry.
     pub fn find(&self, key: Vec<KeyMatch>, priority: i32) -> Result<Arc<Entry>, TableError> {
         let slot = self.find_slot(key, priority)?;
         self.in_slot(slot).ok_or(TableError::NotFound)
@@ -555,6 +585,10 @@ impl Table {
     }
 
     /// Replaces the default action.
+    ///
+    /// # Errors
+    /// When the table has no such action for packets that miss, the arguments do not suit it, or the default action is
+    /// const.
     pub fn set_default(&mut self, action: ActionCall) -> Result<(), TableError> {
         if self.spec().const_default {
             return Err(TableError::ConstDefault);
@@ -650,6 +684,9 @@ impl Table {
     }
 
     /// Checks a call for use in an entry, a member or a group.
+    ///
+    /// # Errors
+    /// When the table has no such action for entries, or the arguments do not suit it.
     pub fn check_entry_call(&self, call: &ActionCall) -> Result<(), ActionError> {
         self.spec().check_call(call, ActionScope::TableOnly)
     }

@@ -96,6 +96,9 @@ pub fn write(program: &Program) -> String {
 }
 
 /// Reads a program in the form that [`write()`] prints.
+///
+/// # Errors
+/// At the first place where the text is not of this form, or names what it does not declare.
 pub fn read(text: &str) -> Result<Program, ReadError> {
     read_program::read(text)
 }

@@ -42,7 +42,10 @@ const LENIENT: &str = "--lenient";
 /// Mistakes after which the rest of the file is no longer read.
 const MAX_ERRORS: usize = 50;
 
-/// Reads an STF file. The error lists every line that is wrong (up to fifty), in order.
+/// Reads an STF file.
+///
+/// # Errors
+/// Every line that is wrong (up to fifty), in order.
 pub fn parse(text: &str) -> Result<Test, Vec<ParseError>> {
     let mut test = Test::default();
     if options(text).any(|(_, words)| words.split_whitespace().any(|word| word == LENIENT)) {

@@ -9,6 +9,9 @@ use forebay_tables::{ColorCounts, CounterValue};
 
 impl Pipeline {
     /// The direct counter of an entry.
+    ///
+    /// # Errors
+    /// When there is no such table or entry, or the table has no direct counter.
     pub fn read_direct_counter(
         &self,
         table: &str,
@@ -20,6 +23,9 @@ impl Pipeline {
     }
 
     /// Changes the direct counter of an entry.
+    ///
+    /// # Errors
+    /// When there is no such table or entry, or the table has no direct counter.
     pub fn write_direct_counter(
         &self,
         table: &str,
@@ -33,6 +39,10 @@ impl Pipeline {
     }
 
     /// Sets the rates of an entry's direct meter; without rates it always returns green.
+    ///
+    /// # Errors
+    /// When there is no such table or entry, the table has no direct meter, or the committed rate is above the peak
+    /// rate.
     pub fn configure_direct_meter(
         &self,
         table: &str,
@@ -47,6 +57,9 @@ impl Pipeline {
     }
 
     /// The rates of an entry's direct meter, if it was configured.
+    ///
+    /// # Errors
+    /// When there is no such table or entry, or the table has no direct meter.
     pub fn direct_meter_rates(
         &self,
         table: &str,

@@ -13,16 +13,25 @@ use std::sync::Arc;
 
 impl Pipeline {
     /// The register array that a name denotes.
+    ///
+    /// # Errors
+    /// When there is no such array.
     pub fn register(&self, name: &str) -> Result<&Register, ControlError> {
         Ok(&self.program.registers[self.register_index(name)?])
     }
 
     /// The counter array or direct counter that a name denotes.
+    ///
+    /// # Errors
+    /// When there is no such counter.
     pub fn counter(&self, name: &str) -> Result<&Counter, ControlError> {
         Ok(&self.program.counters[self.counter_id(name)?])
     }
 
     /// An element of a register array.
+    ///
+    /// # Errors
+    /// When there is no such array or no such element.
     pub fn read_register(&self, register: &str, index: u64) -> Result<Bits, ControlError> {
         let id = self.register_index(register)?;
         self.check_register_index(id, index)?;
@@ -55,6 +64,9 @@ impl Pipeline {
     }
 
     /// Changes an element of a register array.
+    ///
+    /// # Errors
+    /// When there is no such array or no such element, or the value does not fit in one.
     pub fn write_register(&self, register: &str, index: u64, value: &Bits) -> Result<(), ControlError> {
         let id = self.register_index(register)?;
         self.check_register_index(id, index)?;
@@ -67,6 +79,9 @@ impl Pipeline {
     }
 
     /// Sets all elements to their initial value.
+    ///
+    /// # Errors
+    /// When there is no such array.
     pub fn reset_register(&self, register: &str) -> Result<(), ControlError> {
         let id = self.register_index(register)?;
         let declared = &self.program.registers[id];
@@ -76,12 +91,18 @@ impl Pipeline {
     }
 
     /// An element of a counter array.
+    ///
+    /// # Errors
+    /// When there is no such counter array or no such element, or the counter is a direct one.
     pub fn read_counter(&self, counter: &str, index: u64) -> Result<CounterValue, ControlError> {
         let id = self.counter_index(counter, index)?;
         Ok(self.stateful.counters[id].read(index))
     }
 
     /// Changes an element of a counter array.
+    ///
+    /// # Errors
+    /// When there is no such counter array or no such element, or the counter is a direct one.
     pub fn write_counter(&self, counter: &str, index: u64, value: CounterValue) -> Result<(), ControlError> {
         let id = self.counter_index(counter, index)?;
         self.stateful.counters[id].write(index, value);
@@ -89,6 +110,10 @@ impl Pipeline {
     }
 
     /// Sets a meter's rates; without rates it always returns green.
+    ///
+    /// # Errors
+    /// When there is no such meter array or no such element, the meter is a direct one, or the committed rate is above
+    /// the peak rate.
     pub fn configure_meter(&self, meter: &str, index: u64, rates: Option<MeterRates>) -> Result<(), ControlError> {
         let id = self.meter_index(meter, index)?;
         let configured = self.write_rates(id, index, rates);
@@ -96,18 +121,27 @@ impl Pipeline {
     }
 
     /// A meter's rates, if it was configured.
+    ///
+    /// # Errors
+    /// When there is no such meter array or no such element, or the meter is a direct one.
     pub fn meter_rates(&self, meter: &str, index: u64) -> Result<Option<MeterRates>, ControlError> {
         let id = self.meter_index(meter, index)?;
         Ok(self.stateful.meters[id].config(index).map(rates_from_tables))
     }
 
     /// What an element of a meter array has counted of each colour.
+    ///
+    /// # Errors
+    /// When there is no such meter array or no such element, or the meter is a direct one.
     pub fn meter_counts(&self, meter: &str, index: u64) -> Result<ColorCounts, ControlError> {
         let id = self.meter_index(meter, index)?;
         Ok(self.stateful.meters[id].counts(index).unwrap_or_default())
     }
 
     /// Changes what an element of a meter array has counted.
+    ///
+    /// # Errors
+    /// When there is no such meter array or no such element, or the meter is a direct one.
     pub fn write_meter_counts(&self, meter: &str, index: u64, counts: ColorCounts) -> Result<(), ControlError> {
         let id = self.meter_index(meter, index)?;
         self.write_counts(id, index, counts);

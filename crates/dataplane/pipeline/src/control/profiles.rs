@@ -12,41 +12,69 @@ use std::sync::Arc;
 
 impl Pipeline {
     /// The action profile that a name denotes.
+    ///
+    /// # Errors
+    /// When there is no such profile.
     pub fn action_profile(&self, name: &str) -> Result<&forebay_ir::ActionProfile, ControlError> {
         Ok(&self.program.action_profiles[self.profile_id(name)?.index()])
     }
 
     /// Adds a member to an action profile.
+    ///
+    /// # Errors
+    /// When there is no such profile, it has this member already or is full, no table uses it, or its tables have no
+    /// such action with such arguments for entries.
     pub fn insert_member(&self, profile: &str, member: u32, action: &str, args: &[Bits]) -> Result<(), ControlError> {
         self.batch(|batch| batch.insert_member(profile, member, action, args))
     }
 
     /// Changes a member's action.
+    ///
+    /// # Errors
+    /// When there is no such profile or member, or the profile's tables have no such action with such arguments for
+    /// entries.
     pub fn modify_member(&self, profile: &str, member: u32, action: &str, args: &[Bits]) -> Result<(), ControlError> {
         self.batch(|batch| batch.modify_member(profile, member, action, args))
     }
 
     /// Removes a member that neither an entry nor a group uses.
+    ///
+    /// # Errors
+    /// When there is no such profile or member, or the member is in use.
     pub fn delete_member(&self, profile: &str, member: u32) -> Result<(), ControlError> {
         self.batch(|batch| batch.delete_member(profile, member))
     }
 
     /// Adds a group of members with their weights to an action selector.
+    ///
+    /// # Errors
+    /// When there is no such profile, it has no selector or has this group already, a member does not exist, is named
+    /// twice or has the weight 0, or the weights add up to too much.
     pub fn insert_group(&self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), ControlError> {
         self.batch(|batch| batch.insert_group(profile, group, members))
     }
 
     /// Changes a group's members.
+    ///
+    /// # Errors
+    /// When there is no such profile or group, a member does not exist, is named twice or has the weight 0, or the
+    /// weights add up to too much.
     pub fn modify_group(&self, profile: &str, group: u32, members: &[(u32, u32)]) -> Result<(), ControlError> {
         self.batch(|batch| batch.modify_group(profile, group, members))
     }
 
     /// Removes a group that no entry uses.
+    ///
+    /// # Errors
+    /// When there is no such profile or group, or the group is in use.
     pub fn delete_group(&self, profile: &str, group: u32) -> Result<(), ControlError> {
         self.batch(|batch| batch.delete_group(profile, group))
     }
 
     /// The members of an action profile in order of their numbers.
+    ///
+    /// # Errors
+    /// When there is no such profile.
     pub fn members(&self, profile: &str) -> Result<Vec<(u32, EntryAction)>, ControlError> {
         let id = self.profile_id(profile)?;
         let snapshot = self.snapshot();
@@ -57,6 +85,9 @@ impl Pipeline {
     }
 
     /// The members of a group with their weights.
+    ///
+    /// # Errors
+    /// When there is no such profile or group.
     pub fn group(&self, profile: &str, group: u32) -> Result<Vec<(u32, u32)>, ControlError> {
         let id = self.profile_id(profile)?;
         let members = self.snapshot().profiles[id.index()].group(GroupId(group));
@@ -66,6 +97,9 @@ impl Pipeline {
     }
 
     /// The numbers of a selector's groups, in order.
+    ///
+    /// # Errors
+    /// When there is no such profile.
     pub fn groups(&self, profile: &str) -> Result<Vec<u32>, ControlError> {
         let id = self.profile_id(profile)?;
         let mut groups: Vec<u32> = self.snapshot().profiles[id.index()]

@@ -10,21 +10,33 @@ use std::sync::Arc;
 
 impl Pipeline {
     /// Adds or replaces a multicast group. Group 0 is not allowed: in `standard_metadata.mcast_grp` it means no group.
+    ///
+    /// # Errors
+    /// For group 0, and when a copy is for PSA's port of recirculation, in a program for another architecture.
     pub fn set_multicast_group(&self, group: u16, replicas: &[Replica]) -> Result<(), ControlError> {
         self.batch(|batch| batch.set_multicast_group(group, replicas))
     }
 
     /// Removes a multicast group.
+    ///
+    /// # Errors
+    /// When there is no such group.
     pub fn delete_multicast_group(&self, group: u16) -> Result<(), ControlError> {
         self.batch(|batch| batch.delete_multicast_group(group))
     }
 
     /// Adds or replaces a clone session.
+    ///
+    /// # Errors
+    /// When a copy is for PSA's port of recirculation, in a program for another architecture.
     pub fn set_clone_session(&self, session: u32, config: CloneSession) -> Result<(), ControlError> {
         self.batch(|batch| batch.set_clone_session(session, config))
     }
 
     /// Removes a clone session.
+    ///
+    /// # Errors
+    /// When there is no such session.
     pub fn delete_clone_session(&self, session: u32) -> Result<(), ControlError> {
         self.batch(|batch| batch.delete_clone_session(session))
     }

@@ -14,36 +14,59 @@ use std::sync::Arc;
 
 impl Pipeline {
     /// Adds a table entry. Its direct counter begins at 0, its direct meter is not configured.
+    ///
+    /// # Errors
+    /// When there is no such table, the key, the priority or the action does not suit it, it has an entry with this key
+    /// and priority, it is full, its entries are const, or there is no memory for another entry.
     pub fn insert_entry(&self, table: &str, entry: &Entry) -> Result<(), ControlError> {
         self.batch(|batch| batch.insert_entry(table, entry))
     }
 
     /// Changes the action of the entry with the same match and priority.
+    ///
+    /// # Errors
+    /// When there is no such table or entry, the entry is const, or the action does not suit the table.
     pub fn modify_entry(&self, table: &str, entry: &Entry) -> Result<(), ControlError> {
         self.batch(|batch| batch.modify_entry(table, entry))
     }
 
     /// Removes the entry with this match and priority.
+    ///
+    /// # Errors
+    /// When there is no such table or entry, or the entry is const.
     pub fn delete_entry(&self, table: &str, matches: &[EntryMatch], priority: i64) -> Result<(), ControlError> {
         self.batch(|batch| batch.delete_entry(table, matches, priority))
     }
 
     /// Removes all entries of a table except constant ones.
+    ///
+    /// # Errors
+    /// When there is no such table, or the list of its entries is const.
     pub fn clear_entries(&self, table: &str) -> Result<(), ControlError> {
         self.batch(|batch| batch.clear_entries(table))
     }
 
     /// Changes the default action.
+    ///
+    /// # Errors
+    /// When there is no such table, it has no such action with such arguments for packets that miss, or its default
+    /// action is const.
     pub fn set_default_action(&self, table: &str, action: &str, args: &[Bits]) -> Result<(), ControlError> {
         self.batch(|batch| batch.set_default_action(table, action, args))
     }
 
     /// Restores the default action that the program names.
+    ///
+    /// # Errors
+    /// When there is no such table.
     pub fn reset_default_action(&self, table: &str) -> Result<(), ControlError> {
         self.batch(|batch| batch.reset_default_action(table))
     }
 
     /// All entries of a table in the order in which they were added, those of the program first.
+    ///
+    /// # Errors
+    /// When there is no such table.
     pub fn entries(&self, table: &str) -> Result<Vec<Entry>, ControlError> {
         let id = self.table_id(table)?;
         let declared = &self.program.tables[id.index()];
@@ -74,6 +97,9 @@ impl Pipeline {
     }
 
     /// The current default action, or the member or group that takes its place.
+    ///
+    /// # Errors
+    /// When there is no such table.
     pub fn default_action(&self, table: &str) -> Result<EntryAction, ControlError> {
         let id = self.table_id(table)?;
         if let Some(profile) = self.program.tables[id.index()].implementation {

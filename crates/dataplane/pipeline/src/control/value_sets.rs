@@ -10,11 +10,17 @@ use std::sync::Arc;
 
 impl Pipeline {
     /// Replaces the elements of a parser value set. Each element has one match per component.
+    ///
+    /// # Errors
+    /// When there is no such value set, it holds fewer elements, or an element does not suit its components.
     pub fn set_value_set(&self, set: &str, elements: &[Vec<EntryMatch>]) -> Result<(), ControlError> {
         self.batch(|batch| batch.set_value_set(set, elements))
     }
 
     /// The elements of a parser value set.
+    ///
+    /// # Errors
+    /// When there is no such value set.
     pub fn value_set(&self, set: &str) -> Result<Vec<Vec<EntryMatch>>, ControlError> {
         let index = self.value_set_index(set)?;
         let components = &self.program.value_sets[index].components;
