@@ -42,7 +42,7 @@ pub struct WhatArguments {
     /// Messages in an N-packet
     #[arg(long, value_name = "N", default_value_t = IotScale::default().batch)]
     batch: u32,
-    /// Bytes behind the UDP header of an IoT message
+    /// Bytes after the UDP header of an IoT message
     #[arg(long, value_name = "S", default_value_t = IotScale::default().message_bytes)]
     message_size: usize,
     /// Frames for a program of your own

@@ -144,7 +144,7 @@ fn is_written(run: &Command, argument: &Arg, all: &[OsString]) -> bool {
     }
     match argument.get_short() {
         Some(short) => words.any(|word| word.starts_with(&format!("-{short}"))),
-        // The program, which may stand behind `--grpc` too.
+        // The program, which may follow `--grpc` too.
         None => words.any(|word| word.ends_with(".p4") || word.ends_with(".ir")) || has_value(run, argument, all),
     }
 }

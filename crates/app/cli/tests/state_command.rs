@@ -124,7 +124,7 @@ fn a_damaged_log() {
     let (code, said) = state_command(&["repair", "--yes"], &state);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("1 batches of its log"), "{said}");
-    assert!(said.contains("1 whole ones behind it"), "{said}");
+    assert!(said.contains("1 whole ones after it"), "{said}");
     assert_eq!(fs::read(state.join("damaged-1/log-00000001")).expect("a copy"), bytes);
     assert_eq!(entries(&state), 1);
     let (process, address) = start(&state);
@@ -151,7 +151,7 @@ fn a_snapshot_with_something_behind_it() {
     let (code, said) = state_command(&["repair", "--yes"], &state);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("3 batches of its log"), "{said}");
-    assert!(said.contains("lost: 7 bytes behind the snapshot"), "{said}");
+    assert!(said.contains("lost: 7 bytes after the snapshot"), "{said}");
     assert_eq!(entries(&state), 3);
     assert_eq!(state_command(&["check"], &state).0, 0);
 }

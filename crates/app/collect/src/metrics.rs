@@ -179,7 +179,7 @@ impl Counts {
         );
         let mut late = counter(
             "forebay_int_late_datagrams_total",
-            "Datagrams behind newer ones, or twice.",
+            "Datagrams that came after newer ones, or twice.",
         );
         let mut restarts = counter(
             "forebay_int_node_restarts_total",

@@ -138,7 +138,7 @@ pub struct Group {
     pub sequence: u32,
 }
 
-/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report that is right, also behind one
+/// Takes a datagram apart. INT is expected at this UDP port. `take` gets each report that is right, also after one
 /// that is not.
 ///
 /// # Errors

@@ -172,7 +172,7 @@ impl Demonstration {
         );
         let _ = writeln!(
             text,
-            "  This format has {payload} bytes of payload behind {MESSAGE_HEADERS} of headers: Ethernet, IPv4, UDP, flag. \
+            "  This format has {payload} bytes of payload after {MESSAGE_HEADERS} of headers: Ethernet, IPv4, UDP, flag. \
              The published shares are\n  for {PUBLISHED_PAYLOAD} bytes (a message of Sigfox) behind {PUBLISHED_HEADERS}: \
              Ethernet, IPv4, UDP. Both formats' shares are computed; measured is\n  what was counted on the link."
         );

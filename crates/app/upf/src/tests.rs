@@ -464,7 +464,7 @@ fn filters_are_shared_and_a_rule_for_everything_ends_the_order() {
     assert_eq!(
         keys.len(),
         2,
-        "two ranges of PDR 2; PDR 3 comes behind the one for everything"
+        "two ranges of PDR 2; PDR 3 comes after the one for everything"
     );
     assert!(keys.iter().all(|key| key.table == Table::ApplicationsIpv4));
     assert_eq!(keys[0].fields[1], Match::Ternary(0xcb00_7100, 0xffff_ff00));

@@ -160,7 +160,7 @@ impl Store {
         self.snapshot_with(state, &[])
     }
 
-    /// The same with some more bytes behind the state, by which alone it is no other state.
+    /// The same with some more bytes after the state, by which alone it is no other state.
     ///
     /// # Errors
     /// As [`Store::snapshot`].

@@ -38,7 +38,7 @@ impl Packet {
         Packet::with_room(DEFAULT_HEADROOM, DEFAULT_ROOM)
     }
 
-    /// An empty packet with `headroom` bytes in front and at least `room` bytes for data behind.
+    /// An empty packet with `headroom` bytes in front and at least `room` bytes for data after them.
     pub fn with_room(headroom: usize, room: usize) -> Packet {
         Packet {
             buffer: Buffer::new(headroom + room, headroom),

@@ -83,7 +83,7 @@ fn parse(text: &str) -> Result<Value, Error> {
     let value = first.map_err(|error| Error::new(format!("this is no JSON: {error}")))?;
     match values.next() {
         None => Ok(value),
-        Some(_) => Err(Error::new("this is no JSON: more follows behind its end")),
+        Some(_) => Err(Error::new("this is no JSON: more follows after its end")),
     }
 }
 

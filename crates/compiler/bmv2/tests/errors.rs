@@ -239,5 +239,5 @@ fn long_chains_of_operators_are_read() {
 #[test]
 fn nothing_follows_a_program() {
     let error = read(&format!("{PROGRAM} {{}}"), &Known::default()).expect_err("two objects");
-    assert_eq!(error.to_string(), "this is no JSON: more follows behind its end");
+    assert_eq!(error.to_string(), "this is no JSON: more follows after its end");
 }

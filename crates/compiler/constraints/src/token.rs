@@ -54,7 +54,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Placed>, Mistake> {
     }
 }
 
-/// The place behind blanks and comments.
+/// The place after blanks and comments.
 fn skip_blanks(text: &str, mut at: usize) -> Result<usize, Mistake> {
     loop {
         let rest = &text[at..];

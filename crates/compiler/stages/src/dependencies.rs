@@ -1,4 +1,4 @@
-//! Which unit has to stand behind which, and why (after P. Bosshart et al., "Forwarding metamorphosis", SIGCOMM 2013,
+//! Which unit has to come after which, and why (after P. Bosshart et al., "Forwarding metamorphosis", SIGCOMM 2013,
 //! §4).
 
 use crate::conditions::Conditions;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Why a unit stands behind another.
+/// Why a unit comes after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

@@ -15,7 +15,7 @@
 //! | `effects.rs` | what operations and expressions read and write, and how many stages they take |
 //! | `units.rs` | a control taken apart into units |
 //! | `demand.rs` | what a unit takes of a stage |
-//! | `dependencies.rs` | which unit has to stand behind which, and why |
+//! | `dependencies.rs` | which unit has to come after which, and why |
 //! | `placement.rs` | units on stages |
 //! | `fields.rs` | header fields and metadata in the packet header vector |
 //! | `waits.rs` | which stages wait for which: the latency of a packet |

@@ -74,7 +74,7 @@ fn before_each<'a>(units: &[Unit], dependencies: &'a [Dependency]) -> Vec<Vec<&'
     before
 }
 
-/// A unit that can begin in the stage, and what it takes of this one and those behind.
+/// A unit that can begin in the stage, and what it takes of this one and those after it.
 fn next(
     machine: &Machine,
     units: &[Unit],

@@ -49,7 +49,7 @@ pub(crate) fn waits(
 ) -> ControlWaits {
     let last = spans.iter().map(|span| span.last + 1).max().unwrap_or(0);
     let mut found = vec![StageWait::default(); stages.max(last)];
-    // The stage that the present one would have to be matched behind: earlier ones have ended already.
+    // The stage that the present one would have to be matched after: earlier ones have ended already.
     let mut matched = 0;
     for (stage, entry) in found.iter_mut().enumerate() {
         let here = || {

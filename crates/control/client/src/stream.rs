@@ -18,7 +18,7 @@ use tonic::{Code, Status};
 /// Messages that may wait for a client that does not look; later ones are lost.
 const MESSAGES_MAX: usize = 4096;
 
-/// How long a switch may take to answer the claim behind a packet.
+/// How long a switch may take to answer the claim that follows a packet.
 const ANSWER: Duration = Duration::from_secs(1);
 
 /// How long a switch may take to end a stream.

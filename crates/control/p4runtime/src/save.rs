@@ -45,7 +45,7 @@ pub(crate) struct Snapshot {
     clock_ns: u64,
 }
 
-/// Bytes that are kept behind those of a snapshot: the time of packets by then, from which a switch goes on that is
+/// Bytes that are kept after those of a snapshot: the time of packets by then, from which a switch goes on that is
 /// restored. To be read after the snapshot was made, so that no time in a register is later.
 pub fn clock(switch_ns: u64) -> Vec<u8> {
     let clock = Snapshot {

@@ -103,7 +103,7 @@ fn tcp(text: &str) -> Result<Address, AddressError> {
             let closed = rest
                 .split_once(']')
                 .and_then(|(host, rest)| Some((host, rest.strip_prefix(':')?)));
-            closed.ok_or_else(|| wrong(text, "behind the brackets comes `:PORT`"))?
+            closed.ok_or_else(|| wrong(text, "after the brackets comes `:PORT`"))?
         }
         None => text
             .rsplit_once(':')
@@ -179,7 +179,7 @@ mod tests {
             ("::1:9559", "stands in brackets: `[::1]:9559`"),
             ("::1", "stands in brackets: `[::1]:PORT`"),
             ("::", "stands in brackets: `[::]:PORT`"),
-            ("[::1]", "behind the brackets"),
+            ("[::1]", "after the brackets"),
             ("localhost:99999", "`99999` is no port"),
             ("70000", "`70000` is no port"),
             ("unix:", "the path of the socket is missing"),

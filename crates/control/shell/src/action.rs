@@ -19,7 +19,7 @@ use forebay_protocol::p4::v1::{Action, ActionProfileAction, ActionProfileActionS
 /// Words that separate the key from the action.
 const SEPARATORS: &[&str] = &["do", "=>", "->"];
 
-/// Splits words at `do`: what stands before it, and what behind.
+/// Splits words at `do`: what stands before it, and what after it.
 pub fn split(words: &[String]) -> (&[String], Option<&[String]>) {
     let separator = words.iter().position(|word| SEPARATORS.contains(&word.as_str()));
     match separator {

@@ -26,7 +26,7 @@ pub struct Departure {
 /// What a run notes of a departure; names come last.
 pub(crate) struct Record {
     pub(crate) place: Place,
-    /// The stream; behind the streams, the timer or the host.
+    /// The stream; after the streams, the timer or the host.
     pub(crate) origin: usize,
     pub(crate) sequence: u64,
     pub(crate) arrived: Option<Picos>,

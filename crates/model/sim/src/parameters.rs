@@ -245,7 +245,7 @@ fn put_all(text: &str, value: &Evaluate<'_>) -> Result<(String, Vec<(String, Str
     while let Some((before, from)) = rest.split_once("${") {
         let (expression, behind) = from
             .split_once('}')
-            .ok_or_else(|| format!("`}}` is missing behind `${{{from}`"))?;
+            .ok_or_else(|| format!("`}}` is missing after `${{{from}`"))?;
         let value = value(expression)?;
         out.push_str(before);
         out.push_str(&value);

@@ -5,7 +5,7 @@
 //! | exact | an address; they follow one another from 10.0.0.0 |
 //! | LPM | fifteen of sixteen are /24 prefixes from 1.0.0.0 on, the sixteenth is a /32 within the one before it |
 //! | ternary | one of eight masks, each without eight neighbouring bits; the first three bits say which |
-//! | range | from `64 i` behind 10.0.0.0, 1 to 64 addresses |
+//! | range | from `64 i` after 10.0.0.0, 1 to 64 addresses |
 
 use forebay_bits::Bits;
 use forebay_ir::EntryMatch;

@@ -303,7 +303,7 @@ fn random_bits(width: u32, random: &mut SplitMix64) -> Bits {
     })
 }
 
-/// Computes the checksums of IPv4, UDP and TCP again, behind up to two VLAN tags.
+/// Computes the checksums of IPv4, UDP and TCP again, after up to two VLAN tags.
 pub(crate) fn correct_checksums(frame: &mut [u8]) {
     let mut at = 12;
     let word = |frame: &[u8], at: usize| frame.get(at..at + 2).map(|word| u16::from_be_bytes([word[0], word[1]]));

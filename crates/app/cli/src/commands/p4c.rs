@@ -88,7 +88,7 @@ impl Refused {
         let reasons = [
             (
                 self.preprocess,
-                "-E: the text behind the preprocessor is not written here; cpp makes it, with the same -I and -D",
+                "-E: the preprocessed text is not written here; cpp makes it, with the same -I and -D",
             ),
             (self.pretty_print.is_some(), "--pp: programs are not printed again here"),
             (

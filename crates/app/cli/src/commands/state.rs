@@ -158,7 +158,7 @@ fn file_text(file: &FileReport, contents: &str) -> String {
             offset,
             problem,
             records_behind,
-        } => format!("DAMAGED at offset {offset}: {problem}; {records_behind} whole batches behind it"),
+        } => format!("DAMAGED at offset {offset}: {problem}; {records_behind} whole batches after it"),
     };
     let contents = if contents.is_empty() {
         String::new()
@@ -332,7 +332,7 @@ fn plan(inspection: &Inspection, generation: &Generation, loadable: &Loadable) -
     );
     if let Tail::Damaged { offset, .. } = &generation.snapshot.tail {
         let bytes = generation.snapshot.bytes - offset;
-        let _ = writeln!(text, "lost: {bytes} bytes behind the snapshot, which is whole");
+        let _ = writeln!(text, "lost: {bytes} bytes after the snapshot, which is whole");
     }
     let newest = inspection.newest().map_or(generation.number, |newest| newest.number);
     if newest != generation.number {
@@ -361,7 +361,7 @@ fn plan(inspection: &Inspection, generation: &Generation, loadable: &Loadable) -
             let _ = writeln!(
                 text,
                 "lost: {bytes} bytes of the log from offset {offset} on: the damaged batch and {records_behind} whole ones \
-                 behind it"
+                 after it"
             );
         }
         Tail::Whole | Tail::Unfinished { .. } => {}

@@ -58,7 +58,7 @@ pub struct Arguments {
     #[arg(long)]
     trace: bool,
     /// Write the packets of each test, and what became of each, to DIR/TEST.pcapng. Where several tests have one name, the
-    /// names of their folders are put before it; where these are equal as well, a number is put behind it
+    /// names of their folders are put before it; where these are equal as well, a number is put after it
     #[arg(long, value_name = "DIR", conflicts_with = "switch")]
     pcapng: Option<PathBuf>,
     /// Print what commands say and what was dropped, also for tests that pass

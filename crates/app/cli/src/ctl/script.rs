@@ -40,7 +40,7 @@ pub(super) fn has_gathered(session: &Session) -> bool {
     let changes = session.gathered_changes();
     if let Some(changes) = changes {
         output::error(&format!(
-            "`begin` has no `commit`: {changes} changes behind it were not made; end them with `commit`, or with `abort`"
+            "`begin` has no `commit`: {changes} changes after it were not made; end them with `commit`, or with `abort`"
         ));
     }
     changes.is_some()

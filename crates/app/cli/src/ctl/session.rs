@@ -138,7 +138,7 @@ impl Session {
     /// Gathers changes from now on. Those that are gathered already are not forgotten.
     fn begin(&mut self, atomicity: Atomicity) -> Result<()> {
         if let Some(changes) = self.gathered_changes() {
-            let mistake = Mistake::new(format!("a `begin` has come already, with {changes} changes behind it"));
+            let mistake = Mistake::new(format!("a `begin` has come already, with {changes} changes after it"));
             return Err(mistake.help("end them with `commit`, or with `abort`").into());
         }
         self.gathered = Some(Gathered::new(atomicity));

@@ -139,7 +139,7 @@ impl Arguments {
         }
         let (ports, programs): (Vec<String>, Vec<String>) = words.into_iter().partition(|word| is_port(word));
         if let [first, second, ..] = programs.as_slice() {
-            bail!("`{first}` and `{second}`: there is one program; options of the target stand behind `--`");
+            bail!("`{first}` and `{second}`: there is one program; options of the target come after `--`");
         }
         let program = programs.into_iter().next().filter(|_| !self.no_p4);
         if program.is_none() && !self.no_p4 {

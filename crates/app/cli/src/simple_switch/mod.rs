@@ -122,7 +122,7 @@ pub fn read(arguments: &Arguments, kind: Kind) -> Result<Task> {
         return Ok(Task::Print(text));
     }
     let target = Target::try_parse_from(&arguments.target)
-        .map_err(|error| anyhow!("behind `--`: {}", output::first_line(error)))?;
+        .map_err(|error| anyhow!("after `--`: {}", output::first_line(error)))?;
     let kind = if arguments.no_grpc { Kind::Plain } else { kind };
     let places = arguments.places()?;
     let mut lines = Lines {

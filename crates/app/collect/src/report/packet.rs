@@ -233,7 +233,7 @@ fn int(network: Network, source_port: u16, mut packet: Bytes<'_>) -> Result<Pack
     })
 }
 
-/// The flow of a packet whose own transport header stands behind INT.
+/// The flow of a packet whose own transport header comes after INT.
 fn behind_int(network: Network, protocol: u8, is_there: bool, mut packet: Bytes<'_>) -> Option<Flow> {
     if ![TCP, UDP].contains(&protocol) {
         return Some(network.flow(protocol, (0, 0)));

@@ -258,7 +258,7 @@ impl Section {
     }
 }
 
-/// Reads `captured` bytes of packet data and skips the padding and options behind, `available`
+/// Reads `captured` bytes of packet data and skips the padding and options after it, `available`
 /// bytes in all.
 fn read_data<R: Read>(
     source: &mut Source<R>,

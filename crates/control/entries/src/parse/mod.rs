@@ -1,7 +1,7 @@
 //! The parser: a line is a command.
 //!
 //! p4c's grammar (`tools/stf`, `backends/bmv2/bmv2stf.py`) is followed, keywords in any case, `#` begins a comment.
-//! What goes beyond it is small: `VALUE&&&MASK` and `LOW->HIGH` for key fields, `remove HANDLE`, a length behind
+//! What goes beyond it is small: `VALUE&&&MASK` and `LOW->HIGH` for key fields, `remove HANDLE`, a length after
 //! `mirroring_add`, `no_packet`. Every line is read even when an earlier one is wrong, so that all mistakes are
 //! reported at once.
 

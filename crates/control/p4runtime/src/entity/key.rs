@@ -129,7 +129,7 @@ fn prefix(field: &Field, value: Bits, length: i32) -> Result<EntryMatch, Error> 
         Some(0) => invalid(format!("matches anything with a prefix of {length} bits: leave it out")),
         Some(prefix_length) => {
             if !value.shl(prefix_length.into()).is_zero() {
-                return invalid(format!("has bits set behind its prefix of {length} bits"));
+                return invalid(format!("has bits set after its prefix of {length} bits"));
             }
             Ok(EntryMatch::Lpm { value, prefix_length })
         }

@@ -210,7 +210,7 @@ fn prefixes() {
         ),
         (
             r#"match { field_id: 1 lpm { value: "\n\x00\x00\x01" prefix_len: 8 } }"#,
-            "behind its prefix",
+            "after its prefix",
         ),
         (
             r#"match { field_id: 1 lpm { value: "\x00" prefix_len: 33 } }"#,

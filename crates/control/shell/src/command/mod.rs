@@ -212,7 +212,7 @@ pub fn forms() -> impl Iterator<Item = &'static Form> {
     groups.into_iter().flatten()
 }
 
-/// The form whose words a line begins with, and the words behind.
+/// The form whose words a line begins with, and the words after them.
 pub fn form_of(words: &[String]) -> Option<(&'static Form, &[String])> {
     let begins = |form: &Form| {
         let mut own = form.words.split(' ');

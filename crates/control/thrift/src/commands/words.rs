@@ -49,7 +49,7 @@ pub(super) fn number<T: TryFrom<i64>>(text: &str, what: &str) -> Result<T, Failu
     read.ok_or_else(|| Failure::undeclared(format!("`{text}` is no {what}")))
 }
 
-/// A key, its action's data, and a priority, as they stand behind table and action.
+/// A key, its action's data, and a priority, as they follow table and action.
 pub(super) struct Entry {
     pub(super) key: Vec<Said>,
     pub(super) data: Vec<String>,
@@ -78,14 +78,14 @@ impl<S: Switch> Runtime<S> {
     pub(super) fn read_entry(&self, table: &Table, mut words: Vec<&str>) -> Result<Entry, Failure> {
         let priority = if crate::key::has_priorities(table) {
             words.pop().ok_or_else(|| {
-                Failure::undeclared("entries of the table have a priority, behind all other words; the lowest wins")
+                Failure::undeclared("entries of the table have a priority, after all other words; the lowest wins")
             })?
         } else {
             "0"
         };
         let priority = number(
             priority,
-            "priority (which stands behind all other words; the lowest wins)",
+            "priority (which comes after all other words; the lowest wins)",
         )?;
         let arrow = words.iter().position(|word| *word == "=>");
         if arrow.is_none() && words.len() != table.match_fields.len() + 1 {

@@ -16,7 +16,7 @@ pub(crate) struct Limits {
     pub(super) paths_left_out: usize,
     /// Paths through the parser left out after [`STATEMENTS_MAX`] statements.
     pub(super) paths_without_statements: usize,
-    /// Paths through the parser behind which there are more than [`PATH_STATEMENTS_MAX`] statements.
+    /// Paths through the parser after which there are more than [`PATH_STATEMENTS_MAX`] statements.
     pub(super) paths_too_large: usize,
     /// Paths through the parser that reach the step limit.
     pub(super) endless_paths: usize,
@@ -52,16 +52,16 @@ impl Limits {
                 self.paths_without_statements,
                 format!(
                     "more than {STATEMENTS_MAX} statements on {compiled} of {} paths through the parser; others are compiled when \
-                     packets take them, if there are no more than {PATH_STATEMENTS_MAX} statements behind each",
+                     packets take them, if there are no more than {PATH_STATEMENTS_MAX} statements after each",
                     compiled + self.paths_without_statements + self.paths_left_out
                 ),
             ),
             (
                 self.paths_too_large,
                 match self.paths_too_large {
-                    1 => format!("more than {PATH_STATEMENTS_MAX} statements behind a path through the parser"),
+                    1 => format!("more than {PATH_STATEMENTS_MAX} statements after a path through the parser"),
                     several => format!(
-                        "more than {PATH_STATEMENTS_MAX} statements behind each of {several} paths through the parser"
+                        "more than {PATH_STATEMENTS_MAX} statements after each of {several} paths through the parser"
                     ),
                 },
             ),

@@ -134,7 +134,7 @@ fn is_acyclic(flow: &Flow) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a path has passed behind a block.
+/// What a path has passed after a block.
 fn behind(id: BlockId, block: &FlowBlock, before: Before) -> Result<Before, String> {
     let Some(joint) = block.joint else { return Ok(before) };
     if joint == Joint::Replicate {
@@ -161,7 +161,7 @@ fn behind(id: BlockId, block: &FlowBlock, before: Before) -> Result<Before, Stri
 fn ends_as_it_should(block: &FlowBlock, behind: Before) -> Result<(), &'static str> {
     let returns = matches!(block.block.terminator, Terminator::Return);
     match (block.joint, behind.passed) {
-        (Some(_), Some(DEPARSE)) if !returns => Err("goes on behind the deparser"),
+        (Some(_), Some(DEPARSE)) if !returns => Err("goes on after the deparser"),
         (Some(Joint::Replicate), _) if returns => Err("makes copies that end at once"),
         (Some(_), Some(DECIDE | LEFT | DEPARSE)) if returns => Ok(()),
         (Some(_), _) if !matches!(block.block.terminator, Terminator::Jump(_)) => Err("has a joint, and branches"),

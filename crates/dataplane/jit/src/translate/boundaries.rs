@@ -177,7 +177,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.end_when(dropped, |translator| translator.end_packet(how));
     }
 
-    /// Ends the packet, or the current copy, with this verdict and number; behind ingress, the number is the port.
+    /// Ends the packet, or the current copy, with this verdict and number; after ingress, the number is the port.
     fn end_packet(&mut self, (how, number): (u64, u32)) {
         match self.copy_loop {
             Some(copies) => self.end_copy(copies, how),

@@ -650,7 +650,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// The packet ends behind ingress with this verdict and its port.
+    /// The packet ends after ingress with this verdict and its port.
     pub(super) fn send_lane(&mut self, how: u64) {
         let port = self.egress_port.expect("ingress chose one");
         if how == verdict::REWRITTEN {

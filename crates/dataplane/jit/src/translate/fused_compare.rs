@@ -177,7 +177,7 @@ mod tests {
         };
         assert_eq!(windows(&[0, 6, 7, 9], 20), [(0, 1), (6, 4)]);
         assert_eq!(windows(&[2, 3, 4, 5, 6], 20), [(2, 4), (6, 1)]);
-        assert_eq!(windows(&[17, 18, 19], 20), [(16, 4)], "not behind the end");
+        assert_eq!(windows(&[17, 18, 19], 20), [(16, 4)], "not after the end");
         assert_eq!(windows(&[0, 2], 3), [(0, 1), (1, 1), (2, 1)]);
     }
 }

@@ -25,7 +25,7 @@ impl Translator<'_, '_, '_> {
     /// The length in bytes after ingress, where these facts are certain. It is 0 if more headers were removed than the
     /// packet had bytes.
     pub(super) fn new_length(&mut self, facts: &Facts) -> ir::Value {
-        let parsed = self.parsed_bits.expect("it was noted behind the parser");
+        let parsed = self.parsed_bits.expect("it was noted after the parser");
         let parsed = self.builder.use_var(parsed);
         let (present, frame) = (self.valid_header_bits(facts), self.packet_bits());
         // Each is in whole bytes, as on the slow path.

@@ -469,7 +469,7 @@ fn compiled(program: &Program, code: &FastPathCode, packets: &[Vec<u8>], burst: 
             assert_eq!(
                 frame[headroom..],
                 packet[..],
-                "a packet behind one that gave up is as it was"
+                "a packet after one that bailed out is as it was"
             );
         }
     }

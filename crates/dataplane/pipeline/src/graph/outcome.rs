@@ -23,7 +23,7 @@ impl Outcome {
             Outcome::Resubmit(packet) => IngressDecision::Resubmit(packet),
             Outcome::Recirculate(packet) => IngressDecision::Recirculate(packet),
             Outcome::Drop(reason) => IngressDecision::Drop(reason),
-            Outcome::Transmit(_) => unreachable!("the verifier: packets leave behind a queue"),
+            Outcome::Transmit(_) => unreachable!("the verifier: packets leave after a queue"),
         }
     }
 

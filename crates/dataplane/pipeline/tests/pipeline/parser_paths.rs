@@ -127,7 +127,7 @@ fn packets_that_end_early_have_their_paths() {
     assert_eq!(pass(&mut switch, &whole), (true, expected));
 }
 
-/// A path behind which there are very many statements is left to general code. It is named, and no packets have it
+/// A path after which there are very many statements is left to general code. It is named, and no packets have it
 /// compiled.
 #[test]
 fn a_path_with_very_many_statements_is_left_out() {
@@ -151,11 +151,11 @@ fn a_path_with_very_many_statements_is_left_out() {
         .into_iter()
         .map(|obstacle| obstacle.text)
         .collect();
-    let text = "program too large for the fast path: more than 18000 statements behind a path through the parser";
+    let text = "program too large for the fast path: more than 18000 statements after a path through the parser";
     assert_eq!(said, [text]);
 }
 
-/// After a few paths with very many statements behind them, no more are tried.
+/// After a few paths with very many statements after them, no more are tried.
 #[test]
 fn many_paths_with_very_many_statements_are_not_all_looked_at() {
     let cases: String = (1..=40).map(|case| format!("(8w{case:#x}) => block1 ")).collect();
@@ -171,7 +171,7 @@ fn many_paths_with_very_many_statements_are_not_all_looked_at() {
     let said: Vec<String> = obstacles.map(|obstacle| obstacle.text).collect();
     let texts = [
         "39 paths through the parser of at most 64; others are compiled when packets take them",
-        "more than 18000 statements behind each of 2 paths through the parser",
+        "more than 18000 statements after each of 2 paths through the parser",
     ];
     assert_eq!(
         said,

@@ -89,7 +89,7 @@ impl Transport {
         }
     }
 
-    /// Where the IP packet ends: a short frame may have padding behind it. Where its header has a length that cannot be
+    /// Where the IP packet ends: a short frame may have padding after it. Where its header has a length that cannot be
     /// right, that is the end of the frame.
     pub(crate) fn packet_end(&self, frame: &[u8]) -> usize {
         let length = match self.network {

@@ -111,7 +111,7 @@ fn complete_sctp(packet: &mut [u8]) -> bool {
     true
 }
 
-/// Puts a VLAN tag behind the addresses. The frame has at least an Ethernet header.
+/// Puts a VLAN tag after the addresses. The frame has at least an Ethernet header.
 pub(crate) fn insert_vlan_tag(packet: &mut Packet, protocol: u16, control: u16) {
     packet.prepend(4);
     let frame = packet.data_mut();

@@ -48,7 +48,7 @@ pub(crate) struct Slot<'a> {
 }
 
 impl ReceiveRing {
-    /// Gives a socket, not yet bound, whose frames come behind offload headers, a ring of `slots` slots of
+    /// Gives a socket, not yet bound, whose frames come after offload headers, a ring of `slots` slots of
     /// `slot_bytes`: both powers of two, a slot of at most 65,536 bytes.
     pub(crate) fn open(socket: BorrowedFd<'_>, slots: usize, slot_bytes: usize) -> io::Result<ReceiveRing> {
         set_option(

@@ -322,7 +322,7 @@ fn a_super_frame_that_was_cut_goes_to_a_guest_that_takes_it_as_one() {
         guest.describe(FROM_GUEST, 0, (at, HEADER + frame.len()), 0, 0);
         guest.offer(FROM_GUEST, 0);
         let frames = guest.receive().expect("a right frame");
-        // Two pings before and one behind go alone.
+        // Two pings before and one after go alone.
         let ping = [9; 60];
         let segments = frames.iter().map(Vec::as_slice);
         let all: Vec<&[u8]> = [&ping[..], &ping]

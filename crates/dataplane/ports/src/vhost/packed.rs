@@ -16,7 +16,7 @@
 //! process can end at a moment that leaves behind
 //!
 //! * a chain whose later descriptors are marked and whose first one is not: the marks are taken back;
-//! * chains that are marked behind one that is not: that one is shown to the driver as used, without bytes.
+//! * chains that are marked after one that is not: that one is shown to the driver as used, without bytes.
 
 #[cfg(test)]
 mod tests;

@@ -67,7 +67,7 @@ impl SplitRing {
         }
         let entries = usize::from(size);
         let table = |address, bytes, alignment| memory.table_at_user_address(address, bytes, alignment);
-        // Both areas with the event index behind, which is there whether it is used or not.
+        // Both areas with the event index after them, which is there whether it is used or not.
         let descriptors = table(addresses.descriptors, entries * DESCRIPTOR_BYTES, 8)?;
         let driver = table(addresses.driver, ENTRIES_AT + 2 * entries + 2, 2)?;
         let device = table(addresses.device, ENTRIES_AT + USED_BYTES * entries + 2, 4)?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   if the frame's VLAN tag stands beside it (bpf_xdp_metadata_rx_vlan_tag):      only where the driver can tell
-//!       put it behind the addresses, where it belongs
+//!       put it after the addresses, where it belongs
 //!   return bpf_redirect_map(sockets, context->rx_queue_index, XDP_PASS)
 //! ```
 //!
@@ -139,7 +139,7 @@ fn put_tag_back(tell_tag: i32) -> [Instruction; TAG_LENGTH as usize] {
         copy(CONTEXT, R1),
         // The tag's place on the stack is readable before the function writes it.
         store_zero(PROTOCOL_AT),
-        // r0 = tell_tag(context, &protocol, &control); without a tag go on behind
+        // r0 = tell_tag(context, &protocol, &control); without a tag go on after it
         copy(R1, CONTEXT),
         copy(R2, FRAME_POINTER),
         add(R2, PROTOCOL_AT.into()),

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! What decides a way and is no bit of the frame, its port or its instance type (metadata that an earlier pass has
-//! preserved, a value set), is not known here: the way that takes longest counts. Nor is what stands behind a field
+//! preserved, a value set), is not known here: the way that takes longest counts. Nor is what comes after a field
 //! whose length the packet decides; of a loop there one round counts.
 
 mod cycles;

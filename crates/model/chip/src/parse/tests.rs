@@ -113,7 +113,7 @@ fn bits_of_a_port_are_known() {
     }
 }
 
-/// States behind a field whose length a packet decides take their time, too; of a loop there one round counts.
+/// States after a field whose length a packet decides take their time, too; of a loop there one round counts.
 #[test]
 fn a_way_does_not_end_where_a_length_is_not_known() {
     let with_varbit = PROGRAM
@@ -139,7 +139,7 @@ fn a_way_does_not_end_where_a_length_is_not_known() {
     }
 }
 
-/// A loop with more ways than a tree may have nodes leaves the ways beside and behind it their time.
+/// A loop with more ways than a tree may have nodes leaves the ways beside and after it their time.
 #[test]
 fn a_loop_does_not_end_other_ways() {
     let again = "    (8w0x2) => block3\n    (8w0x3) => block3\n    (8w0x1) => block1\n";
@@ -164,7 +164,7 @@ fn a_loop_does_not_end_other_ways() {
     assert_eq!(
         walk(10),
         (12, 22),
-        "a tree of ten selects has 4,093 nodes: behind them there are the defaults"
+        "a tree of ten selects has 4,093 nodes: after them there are the defaults"
     );
 }
 

@@ -254,7 +254,7 @@ impl FrameBits {
 struct Way {
     values: Values,
     taken: Taken,
-    /// Where in the frame; none behind something whose length the packet decides.
+    /// Where in the frame; none after something whose length the packet decides.
     bit: Option<u32>,
     header_bits: u32,
     blocks: usize,

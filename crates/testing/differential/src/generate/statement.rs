@@ -88,7 +88,7 @@ impl Writer<'_> {
         self.assignable.push(value);
     }
 
-    /// Statements in braces; variables declared in them are not known behind.
+    /// Statements in braces; variables declared in them are not known after them.
     fn block(&mut self, head: &str, depth: usize) {
         let (readable, assignable) = (self.readable.len(), self.assignable.len());
         self.open(head);
