@@ -29,7 +29,7 @@ pub enum Tail {
         /// What is wrong.
         problem: String,
         /// Whole records after the damage, as far as they can be recognised: they are lost with it.
-        records_behind: u64,
+        records_after: u64,
     },
 }
 
@@ -190,11 +190,11 @@ fn contents(path: PathBuf, bytes: &[u8], name: Name) -> (FileReport, Vec<Vec<u8>
     (report, records)
 }
 
-fn damaged(offset: u64, problem: &str, records_behind: u64) -> Tail {
+fn damaged(offset: u64, problem: &str, records_after: u64) -> Tail {
     Tail::Damaged {
         offset,
         problem: problem.to_string(),
-        records_behind,
+        records_after,
     }
 }
 
@@ -227,7 +227,7 @@ fn log(version: Version, bytes: &[u8]) -> (Tail, Vec<Vec<u8>>) {
             Found::End => return (Tail::Whole, batches),
             Found::Torn => return (Tail::Unfinished { offset: offset as u64 }, batches),
             Found::Damaged(offset, problem) => {
-                let behind = record::records_behind(version, bytes, offset, number);
+                let behind = record::records_after(version, bytes, offset, number);
                 return (damaged(offset as u64, problem, behind), batches);
             }
         }

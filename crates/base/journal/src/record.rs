@@ -183,7 +183,7 @@ pub(crate) fn find(version: Version, bytes: &[u8], offset: usize, number: u64) -
     let Some(length) = length(version, rest, number) else {
         // The head stands in a sector that was never written, and nothing that was acknowledged is after it.
         let is_torn = is_empty(&bytes[offset..sector_end(bytes, offset)]);
-        return if is_torn && records_behind(version, bytes, offset, number) == 0 {
+        return if is_torn && records_after(version, bytes, offset, number) == 0 {
             Found::Torn
         } else {
             Found::Damaged(offset, "the length of a record does not match its checksum")
@@ -206,7 +206,7 @@ pub(crate) fn find(version: Version, bytes: &[u8], offset: usize, number: u64) -
 }
 
 /// Whole records after the one with this number, which is damaged, as far as they can be recognised.
-pub(crate) fn records_behind(version: Version, bytes: &[u8], damaged_at: usize, number: u64) -> u64 {
+pub(crate) fn records_after(version: Version, bytes: &[u8], damaged_at: usize, number: u64) -> u64 {
     let (mut offset, mut number, mut count) = (damaged_at + 1, number + 1, 0);
     while offset < bytes.len() {
         let end = whole_record(version, &bytes[offset..], number);

@@ -119,7 +119,7 @@ impl Packet {
     /// Their content is unspecified (whatever the buffer held).
     pub fn prepend(&mut self, count: usize) -> &mut [u8] {
         if count > self.headroom() {
-            self.move_behind(count + DEFAULT_HEADROOM);
+            self.move_after(count + DEFAULT_HEADROOM);
         }
         self.buffer.place(self.headroom() - count, self.len() + count);
         &mut self.data_mut()[..count]
@@ -212,12 +212,12 @@ impl Packet {
     /// Makes sure that there are at least `headroom` bytes before the data.
     fn make_headroom(&mut self, headroom: usize) {
         if headroom > self.headroom() {
-            self.move_behind(headroom);
+            self.move_after(headroom);
         }
     }
 
     /// Moves the data so that it begins after `headroom` bytes.
-    fn move_behind(&mut self, headroom: usize) {
+    fn move_after(&mut self, headroom: usize) {
         let (start, length) = (self.headroom(), self.len());
         self.buffer.grow(headroom + length);
         self.buffer.memory_mut().copy_within(start..start + length, headroom);

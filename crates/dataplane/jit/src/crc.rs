@@ -34,7 +34,7 @@ impl Crc {
     }
 
     /// The contribution of `initial` after `bytes` bytes: the remainder of that many zero bytes.
-    pub(crate) fn initial_behind(&self, bytes: u32) -> u32 {
+    pub(crate) fn initial_after(&self, bytes: u32) -> u32 {
         (0..bytes).fold(self.initial, |remainder, _| {
             (remainder >> 8) ^ self.remainders[0][usize::from(remainder as u8)]
         })
@@ -87,7 +87,7 @@ mod tests {
             let of_bytes = places.fold(0, |sum, (&byte, following)| {
                 sum ^ crc.remainders[following][usize::from(byte)]
             });
-            assert_eq!(of_bytes ^ crc.initial_behind(9) ^ crc.final_xor, check);
+            assert_eq!(of_bytes ^ crc.initial_after(9) ^ crc.final_xor, check);
         }
     }
 }

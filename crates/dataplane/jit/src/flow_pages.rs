@@ -147,7 +147,7 @@ impl FlowPages {
         let number = self.entry(group[place]);
         let slot = self.slot(number);
         let tag = self.signature(number) as u32;
-        self.move_behind(group, place);
+        self.move_after(group, place);
         self.set_entry(entry, number);
         // SAFETY: it is a slot.
         unsafe { slot.write(signature) };
@@ -166,13 +166,13 @@ impl FlowPages {
             None => self.take(signature),
         };
         let free = self.free_entry(group).expect("one was free, or is now");
-        self.move_behind(group, free);
+        self.move_after(group, free);
         self.set_entry(entry, number);
         self.slot(number)
     }
 
     /// Moves the entries of a group before `place` on by one.
-    fn move_behind(&mut self, group: [usize; GROUP.len()], place: usize) {
+    fn move_after(&mut self, group: [usize; GROUP.len()], place: usize) {
         for path in (1..=place).rev() {
             let moved = self.entry(group[path - 1]);
             self.set_entry(group[path], moved);

@@ -454,9 +454,9 @@ mod tests {
         let layout = SlotLayout::new(many, &[]).unwrap();
         assert!(layout.place(TableId(41)).is_some() && layout.place(TableId(42)).is_none());
         assert!(SlotLayout::new([], &[]).is_none());
-        let behind_none = wanting(1, MAC, &[], Some(7));
+        let after_none = wanting(1, MAC, &[], Some(7));
         assert_eq!(
-            SlotLayout::new([behind_none], &[])
+            SlotLayout::new([after_none], &[])
                 .unwrap()
                 .place(TableId(1))
                 .unwrap()

@@ -95,7 +95,7 @@ pub(crate) struct GraphPlan {
     /// The slots that come with packets, by block with a [`GlueOp::Restore`].
     pub(crate) restored: BTreeMap<BlockId, BTreeSet<SlotId>>,
     /// Blocks that follow a queue.
-    pub(crate) behind_queue: BTreeSet<BlockId>,
+    pub(crate) after_queue: BTreeSet<BlockId>,
     pub(crate) live: LiveSlots,
 }
 
@@ -127,14 +127,14 @@ impl GraphPlan {
         });
         let kept = kept.collect();
         let mut restored: BTreeMap<BlockId, BTreeSet<SlotId>> = BTreeMap::new();
-        let mut behind_queue = BTreeSet::new();
+        let mut after_queue = BTreeSet::new();
         for (entry, info) in &graph.entries {
             let reached = reached(graph, info.block);
             for block in &reached {
                 restored.entry(*block).or_default().extend(&info.preserved);
             }
             if matches!(entry, Entry::Dequeued(_)) {
-                behind_queue.extend(reached);
+                after_queue.extend(reached);
             }
         }
         GraphPlan {
@@ -144,7 +144,7 @@ impl GraphPlan {
             kept,
             kept_words,
             restored,
-            behind_queue,
+            after_queue,
             live: LiveSlots::of(program, graph),
         }
     }

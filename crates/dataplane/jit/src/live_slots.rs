@@ -13,7 +13,7 @@ pub(crate) struct LiveSlots {
     /// By block: the slots that are live at its beginning.
     before: Vec<IndexSet>,
     /// By block: the slots that are live after its operations.
-    behind_ops: Vec<IndexSet>,
+    after_ops: Vec<IndexSet>,
 }
 
 impl LiveSlots {
@@ -21,7 +21,7 @@ impl LiveSlots {
         let nothing = vec![IndexSet::new(program.slots.len()); graph.blocks.len()];
         let mut live = LiveSlots {
             before: nothing.clone(),
-            behind_ops: nothing,
+            after_ops: nothing,
         };
         // A clone of a clone enters where its origin entered, so one round may not be enough.
         while live.improve(program, graph) {}
@@ -38,12 +38,12 @@ impl LiveSlots {
                 graph,
                 before: &self.before,
             };
-            let behind_ops = finder.before_end(&block.end);
-            let mut live = behind_ops.clone();
+            let after_ops = finder.before_end(&block.end);
+            let mut live = after_ops.clone();
             block.ops.iter().rev().for_each(|op| finder.before_op(op, &mut live));
             improves |= live != self.before[id];
             self.before[id] = live;
-            self.behind_ops[id] = behind_ops;
+            self.after_ops[id] = after_ops;
         }
         improves
     }
@@ -54,13 +54,13 @@ impl LiveSlots {
     }
 
     /// By operation of a block: the slots that are live after it.
-    pub(crate) fn behind_each(&self, program: &Program, graph: &Graph, block: BlockId) -> Vec<IndexSet> {
+    pub(crate) fn after_each(&self, program: &Program, graph: &Graph, block: BlockId) -> Vec<IndexSet> {
         let finder = Finder {
             program,
             graph,
             before: &self.before,
         };
-        let mut live = self.behind_ops[block.index()].clone();
+        let mut live = self.after_ops[block.index()].clone();
         let mut behind: Vec<IndexSet> = Vec::new();
         for op in graph.block(block).ops.iter().rev() {
             behind.push(live.clone());

@@ -203,7 +203,7 @@ impl Switch {
             let mut done = 0;
             for index in 0..count {
                 let clone = self.worker.clones()[index];
-                let before = clone.place + usize::from(clone.goes_behind);
+                let before = clone.place + usize::from(clone.goes_after);
                 packets = self.settle_first(before - done, packets, verdicts, settling);
                 done = before;
                 self.settle_clone(clone, index, done, settling);
@@ -252,14 +252,14 @@ impl Switch {
                 self.counters.copies += 1;
                 settling.activity.egress += 1;
                 let frame = std::mem::take(&mut self.worker.frames_of_clones(index, index + 1)[0]);
-                let tag = self.next_tag() - u64::from(clone.goes_behind);
+                let tag = self.next_tag() - u64::from(clone.goes_after);
                 self.go_round((how, true), frame.data(), (from, tag), settling.now_ns);
                 self.worker.frames_of_clones(index, index + 1)[0] = frame;
             }
             _ => {
                 let frame = &mut self.worker.frames_of_clones(index, index + 1)[0];
                 let frame = std::mem::take(frame);
-                let tag = self.next_tag() - u64::from(clone.goes_behind);
+                let tag = self.next_tag() - u64::from(clone.goes_after);
                 settling.activity.egress +=
                     self.run_clone((clone, frame.data()), (from, tag), settling.now_ns, settling.tracer);
                 self.worker.frames_of_clones(index, index + 1)[0] = frame;

@@ -114,20 +114,20 @@ impl<T> Producer<T> {
     /// The number of values that can be put in now.
     #[inline]
     pub(crate) fn room(&self) -> usize {
-        self.places_behind(self.shared.head.0.load(Ordering::Acquire))
+        self.places_after(self.shared.head.0.load(Ordering::Acquire))
     }
 
     #[inline]
-    fn places_behind(&self, head: usize) -> usize {
+    fn places_after(&self, head: usize) -> usize {
         self.shared.places.len() - self.tail.wrapping_sub(head)
     }
 
     /// Exchanges a value with that of the next place. Returns false, and changes nothing, when there is none.
     #[inline]
     pub(crate) fn exchange(&mut self, value: &mut T) -> bool {
-        if self.places_behind(self.head) == 0 {
+        if self.places_after(self.head) == 0 {
             self.head = self.shared.head.0.load(Ordering::Acquire);
-            if self.places_behind(self.head) == 0 {
+            if self.places_after(self.head) == 0 {
                 return false;
             }
         }

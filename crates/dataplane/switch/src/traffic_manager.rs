@@ -436,12 +436,12 @@ impl PortQueues {
 }
 
 impl Waiting {
-    fn into_egress(self, depth_behind: u32, now_us: u64) -> EgressPacket {
+    fn into_egress(self, depth_after: u32, now_us: u64) -> EgressPacket {
         let arguments = EgressArguments {
             timestamp_us: now_us,
             enq_timestamp_us: self.enqueued_us,
             enq_qdepth: self.depth,
-            deq_qdepth: depth_behind,
+            deq_qdepth: depth_after,
             random_seed: 0,
         };
         EgressPacket {

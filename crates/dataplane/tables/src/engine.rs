@@ -320,7 +320,7 @@ impl Engine {
 /// The shape of an index for keys and records that together fit into a word; `None` when they do not.
 fn dense_shape(keys: &KeyLayout, records: &RecordLayout) -> Option<packed_exact_index::Shape> {
     let key_bits = keys.matched().map(|place| place.shift + place.width).max()?;
-    let record_bits = records.bits_behind_slot()?;
+    let record_bits = records.bits_after_slot()?;
     if keys.words() > 1 {
         return None;
     }

@@ -268,7 +268,7 @@ impl RecordLayout {
     }
 
     /// The number of bits in use above the slot, if the record has a single word.
-    pub(crate) fn bits_behind_slot(&self) -> Option<u32> {
+    pub(crate) fn bits_after_slot(&self) -> Option<u32> {
         let places = self.data.iter().flatten().chain([&self.action]);
         let end = places.map(|place| place.shift + place.width).max()?;
         (self.words == 1).then_some(end - SLOT_BITS)

@@ -30,7 +30,7 @@ impl Chip {
     pub(crate) fn port_ready<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
         let port = &mut self.ports[usize::from(index)];
         port.is_scheduled = false;
-        let Some((waiting, depth_behind)) = port.dequeue(context.now, &mut self.buffer) else {
+        let Some((waiting, depth_after)) = port.dequeue(context.now, &mut self.buffer) else {
             return;
         };
         let begins = self.pipes[usize::from(port.pipe)].egress.tick(context.now);
@@ -45,7 +45,7 @@ impl Chip {
             let (from, queue) = (waiting.from, usize::from(waiting.packet.priority));
             self.release(from, queue, (length, waiting.in_headroom), context);
         }
-        let fate = self.execute_egress(index, waiting, depth_behind, start.begins);
+        let fate = self.execute_egress(index, waiting, depth_after, start.begins);
         if !self.egress_decisions.is_empty() {
             self.after_egress(index, start, parse_parts, context);
         }
@@ -63,13 +63,13 @@ impl Chip {
 
     /// What becomes of the packet itself, which is decided last; all other decisions are kept.
     #[inline]
-    fn execute_egress(&mut self, index: u16, waiting: Waiting, depth_behind: u32, start: Picos) -> EgressDecision {
+    fn execute_egress(&mut self, index: u16, waiting: Waiting, depth_after: u32, start: Picos) -> EgressDecision {
         self.books.egress_passes += 1;
         let arguments = EgressArguments {
             timestamp_us: microseconds(start),
             enq_timestamp_us: microseconds(waiting.enqueued),
             enq_qdepth: waiting.depth,
-            deq_qdepth: depth_behind,
+            deq_qdepth: depth_after,
             random_seed: self.seeds.next(),
         };
         let state = usize::from(self.ports[usize::from(index)].state);

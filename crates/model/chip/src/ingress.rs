@@ -65,7 +65,7 @@ impl Inside {
     #[inline]
     fn decide(&self, first: IngressDecision, timing: &Timing) {
         let wanted = match &first {
-            IngressDecision::Enqueue(packet) => Wanted::of(packet, timing.parse_behind(packet, self.arrival)),
+            IngressDecision::Enqueue(packet) => Wanted::of(packet, timing.parse_after(packet, self.arrival)),
             _ => Wanted::default(),
         };
         let tag = match self.fate.replace(Fate::Executed(0)) {
@@ -194,7 +194,7 @@ impl Chip {
             fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
             match decision {
                 IngressDecision::Enqueue(packet) => {
-                    let parts = self.timing.parse_behind(&packet, arrival);
+                    let parts = self.timing.parse_after(&packet, arrival);
                     self.enqueue(packet, port, parts, context);
                 }
                 // Without a recirculation port on this side, a packet goes round as one that is resubmitted.

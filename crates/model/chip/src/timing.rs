@@ -67,7 +67,7 @@ impl Timing {
 
     /// Parts of cycles that a packet takes in the egress parser.
     #[inline]
-    pub(crate) fn parse_behind(&self, packet: &QueuedPacket, arrival: Arrival) -> u32 {
+    pub(crate) fn parse_after(&self, packet: &QueuedPacket, arrival: Arrival) -> u32 {
         let Some(states) = &self.egress else { return 0 };
         let Arrival {
             header_bytes,

@@ -209,7 +209,7 @@ impl<const N: usize, const P: usize> Aggregate<N, P> {
         }
         let place = usize::from(head.messages);
         let sum = u64::from(if place == 0 { 0 } else { head.payload_sum });
-        let sum = sum + iot::sum_behind(place * P, payload_sum.into());
+        let sum = sum + iot::sum_after(place * P, payload_sum.into());
         if place + 1 < N {
             payloads[place * P..][..P].copy_from_slice(payload);
             head.owner = flow;

@@ -191,7 +191,7 @@ pub(crate) fn sum_of_payload(payload: &[u8]) -> u64 {
 /// A payload's sum when it stands after `bytes` others: after an odd number of bytes the halves of its words trade
 /// places.
 #[inline(always)]
-pub(crate) fn sum_behind(bytes: usize, sum: u64) -> u64 {
+pub(crate) fn sum_after(bytes: usize, sum: u64) -> u64 {
     match bytes % 2 {
         0 => sum,
         _ => crate::headers::fold(sum).swap_bytes().into(),

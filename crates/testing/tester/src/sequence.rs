@@ -91,7 +91,7 @@ impl SequenceTracker {
     #[inline]
     pub fn arrive(&mut self, number: u64) -> Arrival {
         if number < self.next_expected {
-            return self.arrive_behind(number);
+            return self.arrive_after(number);
         }
         if number > self.next_expected {
             self.pass_over(number);
@@ -104,7 +104,7 @@ impl SequenceTracker {
         Arrival::InOrder
     }
 
-    fn arrive_behind(&mut self, number: u64) -> Arrival {
+    fn arrive_after(&mut self, number: u64) -> Arrival {
         if self.next_expected - number > WINDOW {
             self.too_late += 1;
             self.unique += 1;

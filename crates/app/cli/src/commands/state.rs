@@ -157,8 +157,8 @@ fn file_text(file: &FileReport, contents: &str) -> String {
         Tail::Damaged {
             offset,
             problem,
-            records_behind,
-        } => format!("DAMAGED at offset {offset}: {problem}; {records_behind} whole batches after it"),
+            records_after,
+        } => format!("DAMAGED at offset {offset}: {problem}; {records_after} whole batches after it"),
     };
     let contents = if contents.is_empty() {
         String::new()
@@ -201,8 +201,8 @@ fn file_json(file: &FileReport) -> Value {
         Tail::Damaged {
             offset,
             problem,
-            records_behind,
-        } => ("damaged", Some(*offset), Some(problem), Some(*records_behind)),
+            records_after,
+        } => ("damaged", Some(*offset), Some(problem), Some(*records_after)),
     };
     json!({
         "path": file.path,
@@ -355,12 +355,12 @@ fn plan(inspection: &Inspection, generation: &Generation, loadable: &Loadable) -
             let _ = writeln!(text, "lost: every batch since that snapshot, the log is missing");
         }
         Tail::Damaged {
-            offset, records_behind, ..
+            offset, records_after, ..
         } => {
             let bytes = log.bytes - offset;
             let _ = writeln!(
                 text,
-                "lost: {bytes} bytes of the log from offset {offset} on: the damaged batch and {records_behind} whole ones \
+                "lost: {bytes} bytes of the log from offset {offset} on: the damaged batch and {records_after} whole ones \
                  after it"
             );
         }

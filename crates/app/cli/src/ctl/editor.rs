@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_begin_behind_any_blank() {
+    fn words_begin_after_any_blank() {
         assert_eq!(start_of_word("table du"), 6);
         assert_eq!(start_of_word("table\u{a0}du"), 7);
         assert_eq!(start_of_word("table "), 6);

@@ -222,7 +222,7 @@ fn int(network: Network, source_port: u16, mut packet: Bytes<'_>) -> Result<Pack
     };
     let flow = match kind >> 2 & 3 {
         NEXT_UDP_PORT => Some(network.flow(UDP, (source_port, original))),
-        NEXT_PROTOCOL => behind_int(network, original as u8, is_there, packet),
+        NEXT_PROTOCOL => after_int(network, original as u8, is_there, packet),
         _ => None,
     };
     Ok(Packet {
@@ -234,7 +234,7 @@ fn int(network: Network, source_port: u16, mut packet: Bytes<'_>) -> Result<Pack
 }
 
 /// The flow of a packet whose own transport header comes after INT.
-fn behind_int(network: Network, protocol: u8, is_there: bool, mut packet: Bytes<'_>) -> Option<Flow> {
+fn after_int(network: Network, protocol: u8, is_there: bool, mut packet: Bytes<'_>) -> Option<Flow> {
     if ![TCP, UDP].contains(&protocol) {
         return Some(network.flow(protocol, (0, 0)));
     }

@@ -34,7 +34,7 @@ pub(super) fn thread_body(body: &mut Body) -> bool {
         }
     }
     for index in 0..body.blocks.len() {
-        if let Some(end) = end_behind(body, &body.blocks[index]) {
+        if let Some(end) = end_after(body, &body.blocks[index]) {
             body.blocks[index].terminator = end;
             changed = true;
         }
@@ -57,7 +57,7 @@ pub(super) fn destination(body: &Body, start: BlockId) -> BlockId {
 }
 
 /// How the body ends, if the block only jumps to an empty final block.
-fn end_behind(body: &Body, block: &Block) -> Option<Terminator> {
+fn end_after(body: &Body, block: &Block) -> Option<Terminator> {
     let Terminator::Jump(next) = block.terminator else {
         return None;
     };

@@ -113,8 +113,8 @@ impl<'p> Changes<'p> {
                 self.step(&mut past, block.location, Operation::Applies(applied));
                 let before_action = past.clone();
                 for action in actions_of(self.program, *table) {
-                    let behind_action = self.body(action, before_action.clone());
-                    past.join(&behind_action);
+                    let after_action = self.body(action, before_action.clone());
+                    past.join(&after_action);
                 }
             }
             let successors = block.terminator.successors();

@@ -162,7 +162,7 @@ fn interferences(
     };
     let mut live = liveness.behind(&block.block.terminator);
     if let Terminator::Apply { table, .. } = &block.block.terminator {
-        live.extend(&liveness.behind_lookup(block));
+        live.extend(&liveness.after_look_up(block));
         let results = block.block.terminator.results();
         note(&mut results.chain(written_by_actions(program, *table)), None, &live);
     }

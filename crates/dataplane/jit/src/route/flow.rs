@@ -298,7 +298,7 @@ impl Flow {
 
     /// Whether every packet that looks up table `then` has looked up table `first` before. The blocks are in
     /// topological order.
-    pub(crate) fn always_behind(&self, first: TableId, then: TableId) -> bool {
+    pub(crate) fn always_after(&self, first: TableId, then: TableId) -> bool {
         // Whether a path leads to a block without the first table.
         let mut without = vec![false; self.blocks.len()];
         without[0] = true;
@@ -478,13 +478,10 @@ mod tests {
             ])
         };
         let [seven, eight] = [TableId(7), TableId(8)];
-        assert!(both([1, 1]).always_behind(seven, eight));
-        assert!(both([1, 3]).always_behind(seven, eight), "one path has neither");
-        assert!(
-            !both([1, 2]).always_behind(seven, eight),
-            "one path has only the second"
-        );
-        assert!(!both([1, 1]).always_behind(eight, seven));
+        assert!(both([1, 1]).always_after(seven, eight));
+        assert!(both([1, 3]).always_after(seven, eight), "one path has neither");
+        assert!(!both([1, 2]).always_after(seven, eight), "one path has only the second");
+        assert!(!both([1, 1]).always_after(eight, seven));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn crossings(program: &Program, live: &FlowLiveness<'_>, flow: &Flow,
     let crossing = |(block, id): (&FlowBlock, u32)| {
         let mut written = written[id as usize].clone();
         write_statements(program, block, &mut written);
-        let live = live.behind_lookup(block);
+        let live = live.after_look_up(block);
         (BlockId(id), Crossing { live, written })
     };
     waiting.map(crossing).collect()
@@ -116,7 +116,7 @@ impl<'a> FlowLiveness<'a> {
     /// The slots live after the statements of a block.
     pub(super) fn at_end_of_statements(&self, block: &FlowBlock) -> IndexSet {
         let mut live = match block.exit {
-            Some(_) => self.behind_lookup(block),
+            Some(_) => self.after_look_up(block),
             None => self.behind(&block.block.terminator),
         };
         if let Some(joint) = block.joint {
@@ -132,7 +132,7 @@ impl<'a> FlowLiveness<'a> {
     }
 
     /// The slots live between a look-up and its results.
-    pub(super) fn behind_lookup(&self, block: &FlowBlock) -> IndexSet {
+    pub(super) fn after_look_up(&self, block: &FlowBlock) -> IndexSet {
         let terminator = &block.block.terminator;
         let behind = self.behind(terminator);
         let Terminator::Apply { table, .. } = terminator else {

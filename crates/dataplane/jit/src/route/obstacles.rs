@@ -375,7 +375,7 @@ impl<'p> Finder<'p> {
                 continue;
             };
             let request = match &route.cloning.cannot_note {
-                Some(reason) if self.is_clone_behind(place) => format!("{request}, and {}", self.sentence(reason)),
+                Some(reason) if self.is_clone_after(place) => format!("{request}, and {}", self.sentence(reason)),
                 _ => request.to_owned(),
             };
             let before = changes.before(place.operation).map(|change| ("after", change));
@@ -400,7 +400,7 @@ impl<'p> Finder<'p> {
     }
 
     /// Whether a packet is cloned here from egress.
-    fn is_clone_behind(&self, place: Place<'p>) -> bool {
+    fn is_clone_after(&self, place: Place<'p>) -> bool {
         let is_clone = matches!(place.operation, Operation::Op(Op::Clone { .. }));
         is_clone && self.behind.iter().any(|other| other.is_same(place))
     }

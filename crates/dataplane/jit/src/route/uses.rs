@@ -46,7 +46,7 @@ impl Route {
     }
 
     /// The bodies after the queue.
-    fn behind_queue(&self) -> [BodyId; 3] {
+    fn after_queue(&self) -> [BodyId; 3] {
         [self.egress, self.compute_checksum, self.deparser]
     }
 
@@ -110,7 +110,7 @@ impl Route {
 
     /// Whether packets draw random numbers before egress, and from egress on.
     pub fn draws_random_numbers(&self, program: &Program) -> [bool; 2] {
-        [&self.before_queue()[..], &self.behind_queue()[..]].map(|bodies| Use::of(program, bodies).random)
+        [&self.before_queue()[..], &self.after_queue()[..]].map(|bodies| Use::of(program, bodies).random)
     }
 
     /// The arguments that are the same for all packets of a burst and that packets do not change, with their slots.
@@ -154,7 +154,7 @@ impl Route {
 
     /// Whether egress may recirculate a packet.
     pub fn recirculates_in_egress(&self, program: &Program) -> bool {
-        let behind = Use::of(program, &self.behind_queue());
+        let behind = Use::of(program, &self.after_queue());
         let may_be_set = |back: &SendsBack| behind.may_be_set.contains(&back.recirculate);
         self.sends_back.as_ref().is_some_and(may_be_set)
     }
@@ -198,7 +198,7 @@ impl Route {
     /// not send digests either: those of clones come first.
     pub fn notes_clones(&self, program: &Program) -> bool {
         let [before, behind] = self.clones(program);
-        let has_order = self.clones_share_state(program) || Use::of(program, &self.behind_queue()).digests > 0;
+        let has_order = self.clones_share_state(program) || Use::of(program, &self.after_queue()).digests > 0;
         let is_noted = !(before && has_order) && (!behind || self.cloning.from_egress);
         self.cloning.kept.is_some() && (before || behind || self.cloning.leave) && is_noted
     }
@@ -217,8 +217,8 @@ impl Route {
     }
 
     /// The slots that are read after ingress, by bodies or by the architecture.
-    pub fn slots_read_behind(&self, program: &Program) -> BTreeSet<SlotId> {
-        let mut read = Use::of(program, &self.behind_queue()).read;
+    pub fn slots_read_after(&self, program: &Program) -> BTreeSet<SlotId> {
+        let mut read = Use::of(program, &self.after_queue()).read;
         read.extend(program.headers.iter().flat_map(Header::slots));
         read.extend(
             self.before_egress
@@ -259,7 +259,7 @@ impl Route {
 
     /// Whether noted clones may be executed later, after subsequent packets, without any visible difference.
     pub fn clones_commute(&self, program: &Program) -> bool {
-        let behind = Use::of(program, &self.behind_queue());
+        let behind = Use::of(program, &self.after_queue());
         let finds_changes = || !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
         let shares_state = !self.cloning.are_apart && (behind.changes_state || finds_changes());
         self.notes_clones(program) && !shares_state && behind.digests == 0 && !self.recirculates_in_egress(program)
@@ -275,7 +275,7 @@ impl Route {
     /// the next packet could see a difference, those of each packet before the next one.
     pub fn executes_clones(&self, program: &Program) -> bool {
         let in_turn = || {
-            let behind = Use::of(program, &self.behind_queue());
+            let behind = Use::of(program, &self.after_queue());
             !self.clones(program)[0] && behind.digests == 0 && self.notes_clones(program)
         };
         self.clones_commute(program) || in_turn()
@@ -289,7 +289,7 @@ impl Route {
 
     /// Whether the program may clone packets before egress, and from egress on.
     fn asks_for_clones(&self, program: &Program) -> [bool; 2] {
-        [&self.before_queue()[..], &self.behind_queue()[..]].map(|bodies| Use::of(program, bodies).clones)
+        [&self.before_queue()[..], &self.after_queue()[..]].map(|bodies| Use::of(program, bodies).clones)
     }
 
     /// Whether a packet may leave after ingress where these facts are certain.
@@ -376,12 +376,12 @@ impl Route {
 
     /// Whether one is changed in egress.
     fn changes_state_in_egress(&self, program: &Program) -> bool {
-        Use::of(program, &self.behind_queue()).changes_state
+        Use::of(program, &self.after_queue()).changes_state
     }
 
     /// Whether what follows ingress can be done for each copy of a packet.
     pub(crate) fn copies_can_be_processed(&self, program: &Program) -> bool {
-        let behind = Use::of(program, &self.behind_queue());
+        let behind = Use::of(program, &self.after_queue());
         !behind.clones && behind.digests == 0
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Counted {
     /// has counted, twice the element's index plus one.
     places: Vec<(Option<Count>, Variable)>,
     /// The number of bytes that counts after ingress add, if that is not the frame's length.
-    bytes_behind: Option<Variable>,
+    bytes_after: Option<Variable>,
     /// How many counts have been translated.
     used: usize,
     /// By block of the flow: whether a packet may bail out in it or after it.
@@ -79,7 +79,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         self.counted = Counted {
             places: (0..places).map(|_| (None, register())).collect(),
-            bytes_behind: route.counted_length.filter(|_| places > 0).map(|_| register()),
+            bytes_after: route.counted_length.filter(|_| places > 0).map(|_| register()),
             used: 0,
             bails,
             may_bail: false,
@@ -94,7 +94,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The registers that are needed after a look-up at which packets wait.
     pub(super) fn counted_variables(&self) -> Vec<Variable> {
         let places = self.counted.places.iter().map(|(_, variable)| *variable);
-        places.chain(self.counted.bytes_behind).collect()
+        places.chain(self.counted.bytes_after).collect()
     }
 
     /// Counts the packet in an element; does nothing if the index is outside the array.
@@ -171,7 +171,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Keeps the number of bytes that a counter adds here, if it is not the frame's length.
     fn keep_counted_bytes(&mut self, counter: CounterId) -> Option<Variable> {
         let is_of_bytes = self.program.counters[counter.index()].unit != Unit::Packets;
-        let kept = self.counted.bytes_behind?;
+        let kept = self.counted.bytes_after?;
         if !is_of_bytes || self.counted_length.is_none() {
             return None;
         }

@@ -16,7 +16,7 @@ impl Translator<'_, '_, '_> {
         let mut steps = words.chunks(STEP / size_of::<u64>());
         let first_count = bytes.min(STEP as u32);
         let first = bytes_of(steps.next().unwrap_or_default(), first_count);
-        let constant = crc.initial_behind(first_count);
+        let constant = crc.initial_after(first_count);
         let mut left = bytes - first_count;
         if left == 0 {
             return self.crc_of_bytes(crc, &first);
@@ -26,7 +26,7 @@ impl Translator<'_, '_, '_> {
         for data in steps {
             let count = left.min(STEP as u32);
             left -= count;
-            remainder = self.crc_behind(crc, remainder, data, count);
+            remainder = self.crc_after(crc, remainder, data, count);
         }
         self.builder.ins().bxor_imm_u(remainder, i64::from(crc.final_xor))
     }
@@ -67,12 +67,12 @@ impl Translator<'_, '_, '_> {
 
     /// The CRC of bytes that are divided in one step.
     fn crc_of_bytes(&mut self, crc: &'static Crc, bytes: &[Byte]) -> ir::Value {
-        let constant = self.number(i64::from(crc.initial_behind(bytes.len() as u32) ^ crc.final_xor));
+        let constant = self.number(i64::from(crc.initial_after(bytes.len() as u32) ^ crc.final_xor));
         self.crc_step(crc, bytes, constant)
     }
 
     /// The remainder of the first `count` bytes of some words, after bytes whose remainder is `before`.
-    fn crc_behind(&mut self, crc: &'static Crc, before: ir::Value, words: &[ir::Value], count: u32) -> ir::Value {
+    fn crc_after(&mut self, crc: &'static Crc, before: ir::Value, words: &[ir::Value], count: u32) -> ir::Value {
         let first = self.builder.ins().bswap(before);
         let mut dividend = words.to_vec();
         dividend[0] = self.builder.ins().bxor(words[0], first);

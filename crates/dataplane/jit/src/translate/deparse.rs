@@ -107,7 +107,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let staying = &leaf.extracted[leaf.extracted.len() - staying..];
         let start = match staying.first() {
             Some(header) => parsed.starts.get(header).copied(),
-            None => Some(self.position_behind(leaf)),
+            None => Some(self.position_after(leaf)),
         };
         let bits: u64 = composed.iter().map(|id| self.fixed_bits(*id)).sum();
         let is_fixed = |id: &HeaderId| {
@@ -127,9 +127,9 @@ impl<'a> Translator<'_, 'a, '_> {
         let headers = packed.bits / 8;
         let target = self.copy_target(copies);
         self.store_words(target, &packed.words, headers);
-        let parsed = match self.position_behind(leaf) {
+        let parsed = match self.position_after(leaf) {
             Position::At(bits) => self.number((bits / 8) as i64),
-            Position::Behind { variable, .. } => {
+            Position::After { variable, .. } => {
                 let bits = self.builder.use_var(variable);
                 self.shifted_right(bits, 3)
             }
@@ -163,15 +163,15 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// The parser's position after the last header.
-    fn position_behind(&self, leaf: &Leaf) -> Position {
+    fn position_after(&self, leaf: &Leaf) -> Position {
         Position::of(leaf.cursor, self.cursor_variable)
     }
 
     /// The bits that the parser has passed.
     pub(super) fn bits_passed(&mut self, leaf: &Leaf) -> ir::Value {
-        match self.position_behind(leaf) {
+        match self.position_after(leaf) {
             Position::At(bits) => self.number(bits as i64),
-            Position::Behind { variable, .. } => self.builder.use_var(variable),
+            Position::After { variable, .. } => self.builder.use_var(variable),
         }
     }
 
@@ -229,13 +229,13 @@ impl<'a> Translator<'_, 'a, '_> {
         let length = packed.bits / 8;
         let in_front = match start {
             Position::At(bits) => u64::from(length).saturating_sub(bits / 8),
-            Position::Behind { .. } => length.into(),
+            Position::After { .. } => length.into(),
         };
         self.environment.headroom = self.environment.headroom.max(in_front as usize);
         let start = match start {
             Position::At(bits) if bits == 8 * u64::from(length) => None,
             Position::At(bits) => Some(self.number((bits / 8) as i64 - i64::from(length))),
-            Position::Behind { variable, .. } => {
+            Position::After { variable, .. } => {
                 let bits = self.builder.use_var(variable);
                 let bytes = self.shifted_right(bits, 3);
                 let length = self.number(length.into());

@@ -55,7 +55,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter_graph(&region);
         for (id, block) in (0..).map(BlockId).zip(&graph.blocks) {
             self.builder.switch_to_block(region.block(id));
-            let live = plan.live.behind_each(self.program, graph, id);
+            let live = plan.live.after_each(self.program, graph, id);
             for (op, (glue, live)) in block.ops.iter().zip(&live).enumerate() {
                 self.glue_op(&region, glue, live, At { block: id, op });
             }
@@ -315,7 +315,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let class = self.word_of(class, None);
         self.keep(region, *resume, preserve);
         self.pass_queue(port, class);
-        self.begin_random_behind_queue(region, port);
+        self.begin_random_after_queue(region, port);
         let behind = region.graph.entries[resume].block;
         self.builder.ins().jump(region.block(behind), &[]);
     }
@@ -340,8 +340,8 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Gives the packet a new random number generator after a queue.
-    fn begin_random_behind_queue(&mut self, region: &GraphRegion<'_>, port: ir::Value) {
-        if !draws_behind_queue(self.program, region) {
+    fn begin_random_after_queue(&mut self, region: &GraphRegion<'_>, port: ir::Value) {
+        if !draws_after_queue(self.program, region) {
             return;
         }
         let seed = self.load_random_seed();
@@ -499,12 +499,12 @@ impl<'a> Translator<'_, 'a, '_> {
 }
 
 /// Whether a body that runs after a queue draws random numbers.
-fn draws_behind_queue(program: &Program, region: &GraphRegion<'_>) -> bool {
+fn draws_after_queue(program: &Program, region: &GraphRegion<'_>) -> bool {
     let draws = |body: &Body| {
         body.statements()
             .any(|statement| matches!(statement.op, Op::Random { .. }))
     };
-    let blocks = region.plan.behind_queue.iter().map(|id| region.graph.block(*id));
+    let blocks = region.plan.after_queue.iter().map(|id| region.graph.block(*id));
     let runs = blocks.filter_map(|block| match block.end {
         End::Run { body, .. } => Some(body),
         _ => None,

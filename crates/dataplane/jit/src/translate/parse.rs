@@ -35,7 +35,7 @@ impl Run {
 
 impl Translator<'_, '_, '_> {
     /// The bits from a position to the packet's end.
-    fn bits_behind(&mut self, cursor: ir::Value) -> ir::Value {
+    fn bits_after(&mut self, cursor: ir::Value) -> ir::Value {
         let bits = self.packet_bits();
         self.builder.ins().isub(bits, cursor)
     }
@@ -51,7 +51,7 @@ impl Translator<'_, '_, '_> {
                 self.packet_has(end)
             }
             _ => {
-                let left = self.bits_behind(cursor);
+                let left = self.bits_after(cursor);
                 self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, bits, left)
             }
         };
@@ -264,7 +264,7 @@ impl Translator<'_, '_, '_> {
                 let packet = self.packet();
                 self.address(packet, bytes as i32)
             }
-            Address::BehindBits(variable) => {
+            Address::AfterBits(variable) => {
                 let bits = self.builder.use_var(variable);
                 let bytes = self.shifted_right(bits, 3);
                 let packet = self.packet();

@@ -40,7 +40,7 @@ pub(super) enum Position {
     /// This many bits from the packet's start.
     At(u64),
     /// The number of bits that a register holds, and that number modulo 8, if known.
-    Behind { variable: Variable, bit: Option<u32> },
+    After { variable: Variable, bit: Option<u32> },
 }
 
 impl Position {
@@ -48,7 +48,7 @@ impl Position {
     pub(super) fn of(cursor: CursorFact, variable: Variable) -> Position {
         match cursor {
             CursorFact::At(bits) => Position::At(bits),
-            other => Position::Behind {
+            other => Position::After {
                 variable,
                 bit: other.bit_in_byte(),
             },
@@ -59,7 +59,7 @@ impl Position {
     pub(super) fn is_aligned(self) -> bool {
         match self {
             Position::At(bits) => bits.is_multiple_of(8),
-            Position::Behind { bit, .. } => bit == Some(0),
+            Position::After { bit, .. } => bit == Some(0),
         }
     }
 }
@@ -126,7 +126,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let leads = |leaf: &Leaf| {
                 let known = FlowKeys::of(&leaf.program, route, &leaf.flow).tables;
                 key_slots(&leaf.program, table) == key
-                    && leaf.flow.always_behind(leader, table)
+                    && leaf.flow.always_after(leader, table)
                     && leaf.flow.at_most_once(leader)
                     && (known.contains(&leader) || !known.contains(&table))
             };
@@ -392,7 +392,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let position = self.require_bits(bits);
         let address = match start {
             Position::At(bits) => Address::InPacket(bits / 8),
-            Position::Behind { variable, .. } => Address::BehindBits(variable),
+            Position::After { variable, .. } => Address::AfterBits(variable),
         };
         let mut offset = bit;
         for field in &header.fields {

@@ -93,7 +93,7 @@ pub(super) enum Address {
     /// This many bytes after the packet's start.
     InPacket(u64),
     /// After the packet's start by the number of bits that a register holds, rounded down to whole bytes.
-    BehindBits(Variable),
+    AfterBits(Variable),
 }
 
 /// The homes of all slots. If empty, all slots are in the state.

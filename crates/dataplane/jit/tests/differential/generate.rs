@@ -443,7 +443,7 @@ impl Generator<'_> {
             })
             .collect();
         if kind == BodyKind::Control && self.choices && self.ordered && !self.pure && self.chance(30) {
-            self.behind_choice(blocks)
+            self.after_choice(blocks)
         } else {
             blocks
         }

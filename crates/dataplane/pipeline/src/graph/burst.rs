@@ -43,7 +43,7 @@ enum Stopped {
 
 impl Continued {
     /// A packet that leaves specialised code after ingress. It is given with its number in the burst.
-    pub(crate) fn behind_ingress(
+    pub(crate) fn after_ingress(
         exit: &SideExit,
         noted: &GoingOn,
         (frame, number): (&[u8], usize),
@@ -196,7 +196,7 @@ impl GraphBurst<'_, '_> {
         }
         let continued = stopped.map(|(stop, packet, number)| {
             note(verdicts, first, PacketVerdict::GoesOn);
-            let behind_queue = pass.has_passed_queue();
+            let after_queue = pass.has_passed_queue();
             let at_queue = EgressArguments {
                 timestamp_us: arrival.timestamp_us,
                 enq_timestamp_us: arrival.timestamp_us,
@@ -205,12 +205,12 @@ impl GraphBurst<'_, '_> {
             let facts = Contents {
                 arguments: arguments_of(arrival, number),
                 tag: number,
-                egress_port: if behind_queue {
+                egress_port: if after_queue {
                     pass.argument(Argument::EgressPort) as u32
                 } else {
                     0
                 },
-                priority: if behind_queue {
+                priority: if after_queue {
                     pass.argument(Argument::Class) as u8
                 } else {
                     0
@@ -223,7 +223,7 @@ impl GraphBurst<'_, '_> {
             Continued {
                 packet: own(&mut self.scratch.pool, &facts, packet.data()),
                 stop: Stopped::InGraph(stop),
-                egress: behind_queue.then_some(at_queue),
+                egress: after_queue.then_some(at_queue),
                 parser_error,
                 random,
             }
@@ -378,7 +378,7 @@ impl WorkerScratch {
         burst: Burst<'_>,
         continued: Continued,
         before_queue: &mut impl FnMut(IngressDecision),
-        behind_queue: &mut impl FnMut(EgressDecision),
+        after_queue: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
         let Continued {
@@ -399,7 +399,7 @@ impl WorkerScratch {
         };
         let mut sink = |outcome: Outcome| match egress {
             None => before_queue(outcome.before_queue()),
-            Some(_) => behind_queue(outcome.behind_queue()),
+            Some(_) => after_queue(outcome.after_queue()),
         };
         if matches!(stop, Stopped::InGraph(_)) {
             self.exchange_aside();

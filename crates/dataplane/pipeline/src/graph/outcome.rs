@@ -29,7 +29,7 @@ impl Outcome {
 
     /// The decision about a packet that comes from a queue.
     #[inline]
-    pub(crate) fn behind_queue(self) -> EgressDecision {
+    pub(crate) fn after_queue(self) -> EgressDecision {
         match self {
             Outcome::Enqueue(packet) => EgressDecision::Enqueue(packet),
             Outcome::Digest(message) => EgressDecision::Digest(message),

@@ -51,7 +51,7 @@ pub(crate) fn obstacle_in_egress(program: &Program, layout: &Layout, route: &Rou
         );
         return Some((nowhere, words));
     }
-    match validities_behind_egress(program, layout, route) {
+    match validities_after_egress(program, layout, route) {
         Some(Validities {
             reads_stale: Some((location, slot)),
             ..
@@ -75,7 +75,7 @@ pub(super) fn is_whole(program: &Program, header: &Header) -> bool {
         && header.fields.iter().filter(|field| field.length.is_some()).count() <= 1
 }
 
-fn validities_behind_egress(program: &Program, layout: &Layout, route: &Route) -> Option<Validities> {
+fn validities_after_egress(program: &Program, layout: &Layout, route: &Route) -> Option<Validities> {
     match egress_of(program, layout, route.egress, InstanceType::EgressClone) {
         Some(special) => validities::of_clones(program, &special, route),
         None => validities::of_clones(program, program, route),
@@ -133,7 +133,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     forgotten.dedup();
     let received = from_ingress.then(|| parser.blocks.clone());
     let sets = if from_egress {
-        Some(validities_behind_egress(program, layout, route)?.sets)
+        Some(validities_after_egress(program, layout, route)?.sets)
     } else {
         None
     };

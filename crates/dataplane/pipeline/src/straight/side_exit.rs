@@ -33,7 +33,7 @@ impl SideExit {
     pub(crate) fn of(program: &Program, straight: &Program, route: &Route) -> Option<SideExit> {
         let slots = route.leaving.as_ref()?;
         let graph = program.graph.as_ref()?;
-        let block = behind_ingress(program, graph)?;
+        let block = after_ingress(program, graph)?;
         let fields = program.headers.iter().flat_map(|header| &header.fields);
         let varbit = |field: &HeaderField| Some((field.slot, field.length?));
         Some(SideExit {
@@ -88,7 +88,7 @@ impl SideExit {
 }
 
 /// The block of the graph that follows ingress.
-fn behind_ingress(program: &Program, graph: &Graph) -> Option<BlockId> {
+fn after_ingress(program: &Program, graph: &Graph) -> Option<BlockId> {
     let role = match program.architecture {
         Architecture::V1Model | Architecture::Psa => Role::Ingress,
         Architecture::Pna => Role::MainControl,
@@ -114,7 +114,7 @@ fn entrance(graph: &Graph, block: BlockId) -> At {
 /// graph.
 pub(super) fn taken_along(program: &Program) -> Option<Vec<SlotId>> {
     let graph = program.graph.as_ref()?;
-    Some(slots_needed_at(program, graph, behind_ingress(program, graph)?))
+    Some(slots_needed_at(program, graph, after_ingress(program, graph)?))
 }
 
 /// What a packet keeps when it is sent back, by the value of a slot of [`SendsBack`].

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 /// What the blocks before the queue do, and what those after it do.
 pub(super) struct Sides {
-    read_behind: BTreeSet<SlotId>,
+    read_after: BTreeSet<SlotId>,
     written_before: BTreeSet<SlotId>,
-    bodies_behind: Vec<BodyId>,
+    bodies_after: Vec<BodyId>,
 }
 
 impl Sides {
@@ -18,19 +18,19 @@ impl Sides {
         let before = [Role::IngressParser, Role::Ingress, Role::IngressDeparser];
         let behind = [Role::EgressParser, Role::Egress, Role::EgressDeparser];
         let bodies_before = with_actions(program, &before);
-        let bodies_behind = with_actions(program, &behind);
-        let mut read_behind = BTreeSet::new();
-        for id in &bodies_behind {
-            read(program, &program.bodies[id.index()], &mut read_behind);
+        let bodies_after = with_actions(program, &behind);
+        let mut read_after = BTreeSet::new();
+        for id in &bodies_after {
+            read(program, &program.bodies[id.index()], &mut read_after);
         }
         let mut written_before = BTreeSet::new();
         for id in &bodies_before {
             written(program, &program.bodies[id.index()], &mut written_before);
         }
         Sides {
-            read_behind,
+            read_after,
             written_before,
-            bodies_behind,
+            bodies_after,
         }
     }
 
@@ -43,7 +43,7 @@ impl Sides {
             .flatten()
             .copied()
             .collect();
-        let shared = self.read_behind.intersection(&self.written_before);
+        let shared = self.read_after.intersection(&self.written_before);
         let begins: BTreeSet<SlotId> = shared.copied().filter(|slot| !come_along.contains(slot)).collect();
         let mut in_frame = emitted
             .iter()
@@ -85,7 +85,7 @@ impl Sides {
 
     /// The location at which bytes are counted after the queue, if they are.
     pub(super) fn counts_bytes(&self, program: &Program) -> Option<Location> {
-        let mut bodies = self.bodies_behind.iter().map(|id| &program.bodies[id.index()]);
+        let mut bodies = self.bodies_after.iter().map(|id| &program.bodies[id.index()]);
         bodies.find_map(|body| counting_of_bytes(program, body))
     }
 }

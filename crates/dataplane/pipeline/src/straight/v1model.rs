@@ -20,7 +20,7 @@ pub(crate) fn straight<'a>(program: &'a Program, layout: &Layout) -> (Cow<'a, Pr
         send_back_by_slots(program.to_mut(), &mut route);
     }
     if route.leaves_with_clones(&program) {
-        let mut slots = route.slots_read_behind(&program);
+        let mut slots = route.slots_read_after(&program);
         slots.extend(layout.slots.priority);
         route.leaving = Some(slots.into_iter().collect());
         route.cloning.leave = true;

@@ -32,7 +32,7 @@ pub struct Cloned {
     /// The index of its packet in the burst.
     pub place: usize,
     /// Whether it comes after its packet, like clones from egress; clones from ingress come before it.
-    pub goes_behind: bool,
+    pub goes_after: bool,
     /// The port to which its session sends it.
     pub port: u32,
     /// The verdict: it leaves, was dropped (and counted), or takes the slow path: see [`Session::clone`].
@@ -189,7 +189,7 @@ impl Clones {
                 packet.set_received(length);
                 self.made.push(Cloned {
                     place: clone.place,
-                    goes_behind: clone.from_egress,
+                    goes_after: clone.from_egress,
                     port: replica.egress_port,
                     verdict: if has_head {
                         PacketVerdict::SlowPath
@@ -242,9 +242,9 @@ impl Session<'_> {
     ) {
         let code = self.burst.pipeline.code.as_ref().expect("the fast path has cloned it");
         let program = &self.burst.pipeline.program;
-        let has_headers = clone.goes_behind && program.architecture == Architecture::V1Model;
+        let has_headers = clone.goes_after && program.architecture == Architecture::V1Model;
         let from_egress = has_headers.then(|| code.head().beginning(program, frame));
-        let entry = if clone.goes_behind {
+        let entry = if clone.goes_after {
             Entry::CloneEgress
         } else {
             Entry::CloneIngress

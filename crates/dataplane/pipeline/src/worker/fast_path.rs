@@ -270,7 +270,7 @@ impl Worker {
             let frame = packets[place].data();
             let zero = &self.pipeline.storage.zero;
             let pool = &mut self.scratch.pool;
-            let going_on = Continued::behind_ingress(exit, fast_path.going_on(), (frame, place), arrival, (pool, zero));
+            let going_on = Continued::after_ingress(exit, fast_path.going_on(), (frame, place), arrival, (pool, zero));
             self.continued = Some(going_on);
         }
         let count_drops = |reason, packets| self.pipeline.drops().count_many(self.scratch.shard, reason, packets);

@@ -131,12 +131,12 @@ impl Session<'_> {
         &mut self,
         packet: GoingOn,
         mut before_queue: impl FnMut(IngressDecision),
-        mut behind_queue: impl FnMut(EgressDecision),
+        mut after_queue: impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
         let (burst, scratch) = (self.burst, &mut *self.scratch);
         scratch.now_ns = packet.0.timestamp_us() * 1_000;
-        scratch.continue_packet(burst, packet.0, &mut before_queue, &mut behind_queue, tracer);
+        scratch.continue_packet(burst, packet.0, &mut before_queue, &mut after_queue, tracer);
         self.burst.view.section.leave();
     }
 
@@ -465,7 +465,7 @@ impl WorkerScratch {
         decide: &mut impl FnMut(EgressDecision),
         tracer: &mut T,
     ) {
-        let mut sink = |outcome: Outcome| decide(outcome.behind_queue());
+        let mut sink = |outcome: Outcome| decide(outcome.after_queue());
         self.walk(burst, &mut sink, tracer).leave_queue(packet, arguments);
     }
 

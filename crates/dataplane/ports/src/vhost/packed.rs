@@ -325,7 +325,7 @@ impl PackedRing {
     /// Marks the descriptors of a chain as used, the first one last.
     #[inline]
     fn mark(&self, used: &Used) {
-        (1..used.count).for_each(|distance| self.mark_behind(used, distance));
+        (1..used.count).for_each(|distance| self.mark_after(used, distance));
         let memory = self.memory.of(&self.descriptors);
         let tail = memory.word64(self.descriptor_at(used.place.index) + TAIL_AT);
         tail.store(used.tail, Ordering::Release);
@@ -333,7 +333,7 @@ impl PackedRing {
 
     /// Marks a descriptor after the first of its chain.
     #[inline]
-    fn mark_behind(&self, used: &Used, distance: u16) {
+    fn mark_after(&self, used: &Used, distance: u16) {
         let place = used.place.behind(distance, self.size);
         let flags = self.flags(place.index) & !USED | if place.round { USED } else { 0 };
         self.flags_word(place.index).store(flags, Ordering::Release);

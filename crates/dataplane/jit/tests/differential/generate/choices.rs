@@ -14,7 +14,7 @@ const ASSIGNED: SlotId = SlotId(4);
 impl Generator<'_> {
     /// Blocks with such a choice, followed by `behind`: mostly one among registers of the same shape, by consecutive
     /// numbers.
-    pub(super) fn behind_choice(&mut self, behind: Vec<Block>) -> Vec<Block> {
+    pub(super) fn after_choice(&mut self, behind: Vec<Block>) -> Vec<Block> {
         let slot = self.pick(&[SlotId(5), SlotId(6)]);
         let mut arms = self.arms();
         let turn = self.below(arms.len());

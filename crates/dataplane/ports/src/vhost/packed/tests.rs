@@ -156,7 +156,7 @@ fn publish_partly(device: &PackedRing, mut stores: usize) {
         }
         (1..used.count)
             .take(stores)
-            .for_each(|distance| device.mark_behind(used, distance));
+            .for_each(|distance| device.mark_after(used, distance));
         return;
     }
 }
