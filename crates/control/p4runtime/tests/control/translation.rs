@@ -210,7 +210,7 @@ fn prefixes_are_those_of_the_controller() {
     switch.insert(&entry("\\x04", 30));
     switch.expect("table_entry { table_id: $acl }", &[&entry("\\x04", 30)]);
     for (value, length, message) in [
-        ("\\x04", 29, "has bits set behind its prefix of 29 bits"),
+        ("\\x04", 29, "has bits set after its prefix of 29 bits"),
         ("\\x08", 29, "`wide::prefix_length >= 30` does not hold"),
         ("\\x00", 23, "matches anything with a prefix of 23 bits"),
         ("\\x00", 0, "matches anything with a prefix of 0 bits"),
