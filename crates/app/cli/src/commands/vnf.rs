@@ -355,13 +355,21 @@ fn remarks(sizes: &[Size]) -> String {
     let mut text: String = lines.collect();
     let disturbed = |size: &&Size| size.pps.is_none() && size.limited_by == LimitedBy::Tester;
     if let Some(size) = sizes.iter().find(disturbed) {
-        let (late, all) = size.late_trials;
-        let _ = writeln!(
-            text,
-            "none: frames were sent too late in {late} of {all} trials at rates that this machine can send; measure again when it has less to do"
-        );
+        let why = why_none(size.late_trials);
+        let _ = writeln!(text, "none: {why}; measure again when this machine has less to do");
     }
     text
+}
+
+/// Why no rate is known where the tester is the limit, by its late trials and all at rates that the machine can send.
+fn why_none((late, all): (usize, usize)) -> String {
+    match all {
+        0 => "frames were sent too late at every rate that was tried".to_owned(),
+        _ if 2 * late > all => {
+            format!("frames were sent too late in {late} of {all} trials at rates that this machine can send")
+        }
+        _ => "the rate that was sent in time is less than half of what this machine can send".to_owned(),
+    }
 }
 
 fn duration(nanoseconds: f64) -> String {
@@ -410,5 +418,12 @@ mod tests {
         let lines: Vec<String> = remarks(&all).lines().map(str::to_owned).collect();
         let words: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
         assert_eq!(words, ["tester", "least", "none"]);
+    }
+
+    #[test]
+    fn a_rate_that_is_not_known_has_a_reason_that_holds() {
+        assert!(why_none((0, 0)).ends_with("at every rate that was tried"));
+        assert!(why_none((3, 4)).contains("in 3 of 4 trials"));
+        assert!(why_none((1, 4)).contains("less than half"));
     }
 }
