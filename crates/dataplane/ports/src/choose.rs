@@ -2,8 +2,8 @@
 //!
 //! The order is by speed, measured (`docs/ports.md`): AF_XDP with the program in the driver, then packet sockets.
 //! AF_XDP through the kernel's stack (generic) is never chosen: it is not faster than a packet socket on every machine,
-//! and loses the super-frames of local senders. Nor is AF_XDP chosen for an interface with an address, which the kernel
-//! could not answer for any more.
+//! and loses the super-frames of local senders. Nor is AF_XDP chosen for a TAP device, which has such senders and a driver
+//! that runs programs, or for an interface with an address, which the kernel could not answer for any more.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -241,14 +241,24 @@ fn holder(error: &OpenError) -> Option<&'static str> {
     }
 }
 
-/// Why an interface should not be taken away from the kernel.
+/// The driver of TAP devices. Their other ends, such as virtual machines, go on to send super-frames when a program is
+/// attached.
+const TAP_DRIVER: &str = "tun";
+
+/// Why an interface should not be opened through AF_XDP.
 fn obstacle(interface: &Interface) -> Option<String> {
-    interface.has_address().then(|| {
-        format!(
-            "it has an address, so the kernel needs its frames too; xdp:{} would take them",
-            interface.name
-        )
-    })
+    let name = &interface.name;
+    if interface.has_address() {
+        Some(format!(
+            "it has an address, so the kernel needs its frames too; xdp:{name} would take them"
+        ))
+    } else if interface.driver().is_some_and(|driver| driver == TAP_DRIVER) {
+        Some(format!(
+            "it is a TAP device, whose other end may send super-frames of TCP; xdp:{name} would drop them"
+        ))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

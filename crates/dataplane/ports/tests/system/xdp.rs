@@ -153,6 +153,13 @@ fn a_name_alone_is_opened_the_fastest_way() {
     assert!(means.reason.expect("there is one").contains("address"));
     let means = means_of("0@lo");
     assert_eq!(means.kind, "packet", "{means}");
+    if std::path::Path::new("/dev/net/tun").exists() {
+        network.switch.ip("tuntap add t0 mode tap");
+        network.switch.ip("link set t0 up");
+        let means = means_of("0@t0");
+        assert_eq!(means.kind, "packet", "{means}");
+        assert!(means.reason.expect("there is one").contains("super-frames"));
+    }
 }
 
 /// A switch and a host with a veth pair of two queues each way.
