@@ -1,4 +1,4 @@
-// largest_priority_wins = false: the smallest number wins, and numbers grow by priority_delta.
+// largest_priority_wins = false: the smallest number wins, and numbers grow by priority_delta, wherever these stand.
 
 #include <v1model.p4>
 
@@ -38,8 +38,29 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
         }
     }
 
+    table said_behind {
+        key = {
+            hdr.input.b: ternary;
+        }
+        actions = {
+            set;
+            NoAction;
+        }
+        entries = {
+            const priority = 5: 0x11: set(5);
+            0x10 &&& 0xF0: set(6);
+            0x01 &&& 0x0F: set(7);
+            0x01 &&& 0x01: set(8);
+            0x02 &&& 0x02: set(9);
+            0x04 &&& 0x04: set(10);
+            0x08 &&& 0x08: set(11);
+        }
+        largest_priority_wins = false;
+    }
+
     apply {
         chosen.apply();
+        said_behind.apply();
         standard_metadata.egress_spec = 2;
     }
 }

@@ -3,7 +3,7 @@
 use super::action_use::ActionUse;
 use crate::checker::Checker;
 use crate::hir::*;
-use forebay_syntax::ast;
+use forebay_syntax::ast::{self, TablePropertyValue};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::known::Place;
@@ -64,7 +64,18 @@ impl Checker {
                 span: entry.span,
             });
         }
-        self.check_priority_order(entries, property, table);
+    }
+
+    /// The entries beside each other, once all properties are known: those that say what priorities mean may stand behind
+    /// the entries. Of a list with mistakes nothing is said, since the priorities behind these are not known.
+    pub(super) fn check_entry_list(&mut self, item: &ast::Table, table: &Table) {
+        for property in &item.properties {
+            if let TablePropertyValue::Entries(entries) = &property.value
+                && entries.len() == table.entries.len()
+            {
+                self.check_priority_order(entries, property, table);
+            }
+        }
         self.check_duplicate_entries(table);
     }
 

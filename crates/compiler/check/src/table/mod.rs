@@ -92,6 +92,7 @@ impl Checker {
             }
         }
         self.check_priority_properties(table);
+        self.check_entry_list(item, table);
         let has_default = item
             .properties
             .iter()
