@@ -94,7 +94,7 @@ impl Reader {
 
     fn select(&mut self, owner: Owner) -> Read<Terminator> {
         self.cursor.expect("(")?;
-        let keys = self.exprs_until(")", owner)?;
+        let keys = self.exprs_until_closed(owner)?;
         self.cursor.expect("{")?;
         let mut cases = Vec::new();
         while !self.cursor.accept_word("default") {
@@ -418,7 +418,7 @@ impl Reader {
         self.cursor.expect("(")?;
         Ok(Op::LogMessage {
             format,
-            args: self.exprs_until(")", owner)?,
+            args: self.exprs_until_closed(owner)?,
         })
     }
 
@@ -455,9 +455,9 @@ impl Reader {
         })
     }
 
-    fn exprs_until(&mut self, close: &str, owner: Owner) -> Read<Vec<Expr>> {
+    fn exprs_until_closed(&mut self, owner: Owner) -> Read<Vec<Expr>> {
         let mut exprs = Vec::new();
-        while !self.cursor.accept(close) {
+        while !self.cursor.accept(")") {
             if !exprs.is_empty() {
                 self.cursor.expect(",")?;
             }
