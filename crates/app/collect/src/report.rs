@@ -26,9 +26,6 @@ use smallvec::SmallVec;
 /// The UDP port of INT, if nothing else was agreed on.
 pub const INT_PORT: u16 = 32766;
 
-/// The UDP port of reports, if nothing else was agreed on.
-pub const REPORT_PORT: u16 = 32768;
-
 /// The version of the format.
 const VERSION: u8 = 2;
 

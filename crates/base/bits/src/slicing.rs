@@ -18,22 +18,6 @@ impl Bits {
         }
     }
 
-    /// This value after the assignment `self[high:low] = value`.
-    ///
-    /// # Panics
-    ///
-    /// Unless `low <= high < width`, and `value` is `high - low + 1` bits wide.
-    #[inline]
-    pub fn with_slice(&self, high: u32, low: u32, value: &Bits) -> Bits {
-        self.check_slice(high, low);
-        let width = self.width();
-        let slice_width = high - low + 1;
-        assert_eq!(value.width(), slice_width, "the slice and its value differ");
-        let mask = Bits::ones(slice_width).zext(width).shl(u64::from(low));
-        let value = value.zext(width).shl(u64::from(low));
-        self.and(&mask.not()).or(&value)
-    }
-
     /// `high ++ low`.
     #[inline]
     pub fn concat(high: &Bits, low: &Bits) -> Bits {

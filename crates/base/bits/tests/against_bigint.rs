@@ -165,17 +165,13 @@ proptest! {
     }
 
     #[test]
-    fn slices(a in (1u32..2100).prop_flat_map(value), b in one(), first in any::<prop::sample::Index>(), second in any::<prop::sample::Index>()) {
+    fn slices(a in (1u32..2100).prop_flat_map(value), first in any::<prop::sample::Index>(), second in any::<prop::sample::Index>()) {
         let first = first.index(a.width() as usize) as u32;
         let second = second.index(a.width() as usize) as u32;
         let (high, low) = (first.max(second), first.min(second));
         let slice_width = high - low + 1;
         let expected = (unsigned(&a) >> low) % power_of_two(slice_width);
-        prop_assert_eq!(unsigned(&a.slice(high, low)), expected.clone());
-        let replacement = b.zext(slice_width);
-        let difference = unsigned(&replacement) - expected;
-        let assigned = a.with_slice(high, low, &replacement);
-        prop_assert_eq!(unsigned(&assigned), unsigned(&a) + (difference << low));
+        prop_assert_eq!(unsigned(&a.slice(high, low)), expected);
     }
 
     #[test]

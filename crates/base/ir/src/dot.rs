@@ -31,12 +31,6 @@ pub fn body_graph(program: &Program, id: BodyId) -> String {
     graph.text
 }
 
-/// The graphs of all bodies that have a role in the architecture, each with the body's name.
-pub fn stage_graphs(program: &Program) -> Vec<(String, String)> {
-    let graph = |id: &BodyId| (program.bodies[id.index()].name.clone(), body_graph(program, *id));
-    program.stages.values().map(graph).collect()
-}
-
 struct Graph<'a> {
     program: &'a Program,
     printer: ExprPrinter<'a>,

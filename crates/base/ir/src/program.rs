@@ -3,7 +3,7 @@
 use crate::pipeline::Graph;
 use crate::{
     Action, ActionProfile, Body, BodyKind, Calculation, Counter, Digest, Expr, Meter, Op, Recipient, Register,
-    SelectCase, Statement, Table, Terminator, ValueSet,
+    Statement, Table, Terminator, ValueSet,
 };
 use std::collections::BTreeMap;
 
@@ -366,13 +366,6 @@ impl Statement {
             op,
             location: Location::default(),
         }
-    }
-}
-
-impl SelectCase {
-    /// Whether the case matches any keys.
-    pub fn is_catch_all(&self) -> bool {
-        self.keysets.iter().all(|k| matches!(k, crate::KeySet::Any))
     }
 }
 

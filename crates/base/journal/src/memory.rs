@@ -183,15 +183,6 @@ impl Disk {
         self.state().later = Some(fault);
     }
 
-    /// Removes a folder with everything in it, as another process may do.
-    pub fn remove_folder(&self, folder: &Path) {
-        let mut state = self.state();
-        state.folders.retain(|path| !path.starts_with(folder));
-        state.names.retain(|path, _| !path.starts_with(folder));
-        state.kept_names.retain(|path, _| !path.starts_with(folder));
-        state.pending.clear();
-    }
-
     /// Changes of names that are not on the disk yet.
     pub fn unsynced_names(&self) -> u32 {
         self.state().pending.len() as u32

@@ -16,7 +16,7 @@ pub const DEFAULT_BURST: usize = 64;
 
 /// Up to `capacity` packets, in order.
 ///
-/// Packets that leave by [`Burst::clear`], [`Burst::recycle_front`] or a port's `send` become
+/// Packets that leave by [`Burst::clear`], [`Burst::truncate`] or a port's `send` become
 /// spares, and [`Burst::allocate`] takes from the spares. [`Burst::push_exchange`] moves a packet
 /// from another burst in exchange for a spare, so that both bursts keep as many buffers as they
 /// had.
@@ -172,13 +172,6 @@ impl Burst {
         self.length = 0;
     }
 
-    /// Drops the first `count` packets into the spares.
-    pub fn recycle_front(&mut self, count: usize) {
-        let count = count.min(self.length);
-        self.buffers[..self.length].rotate_left(count);
-        self.length -= count;
-    }
-
     /// Drops the packets from position `length` on into the spares.
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
@@ -194,17 +187,6 @@ impl Burst {
             }
         }
         self.truncate(kept);
-    }
-
-    /// Moves all packets to `other` as far as they fit, in exchange for its spares; the rest
-    /// stays. Returns how many were moved.
-    pub fn move_to(&mut self, other: &mut Burst) -> usize {
-        let count = self.len().min(other.room());
-        for packet in &mut self.buffers[..count] {
-            other.push_exchange(packet);
-        }
-        self.recycle_front(count);
-        count
     }
 
     /// The packets, in order.
@@ -336,20 +318,12 @@ mod tests {
             for _ in 0..4 {
                 first.allocate().expect("the burst is empty").set_data(b"x");
             }
-            assert_eq!(first.move_to(&mut second), 4);
-            assert!(first.is_empty());
+            assert!(first.iter_mut().all(|packet| second.push_exchange(packet)));
+            first.clear();
             second.clear();
             let now = first.buffers_created() + second.buffers_created();
             assert!(round == 0 || now == created, "round {round} allocated");
             created = now;
         }
-    }
-
-    #[test]
-    fn what_does_not_fit_stays() {
-        let mut first = burst_of(&[b"a", b"b", b"c"]);
-        let mut second = Burst::new(2);
-        assert_eq!(first.move_to(&mut second), 2);
-        assert_eq!(first.as_slice()[0].data(), b"c");
     }
 }

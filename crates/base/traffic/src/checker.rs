@@ -25,7 +25,6 @@ pub enum Verdict {
 pub struct Checker {
     format: MessageFormat,
     accepts_aggregates: bool,
-    window: usize,
     /// One for each flow, made when its first message comes.
     flows: Vec<Option<SequenceTracker>>,
     counts: Counts,
@@ -49,7 +48,6 @@ impl Checker {
         Checker {
             format,
             accepts_aggregates: false,
-            window: DEFAULT_WINDOW,
             flows: vec![None; flows as usize],
             counts: Counts::default(),
         }
@@ -60,13 +58,6 @@ impl Checker {
     #[must_use]
     pub fn accepting_aggregates(mut self) -> Checker {
         self.accepts_aggregates = true;
-        self
-    }
-
-    /// The same, with another memory per flow: `window` sequence numbers of 8 bytes each.
-    #[must_use]
-    pub fn with_window(mut self, window: usize) -> Checker {
-        self.window = window;
         self
     }
 
@@ -101,7 +92,7 @@ impl Checker {
             self.counts.unexpected += 1;
             return Verdict::UnknownFlow(id);
         };
-        let tracker = flow.get_or_insert_with(|| SequenceTracker::new(self.window));
+        let tracker = flow.get_or_insert_with(|| SequenceTracker::new(DEFAULT_WINDOW));
         let arrival = tracker.arrive(id.sequence);
         match arrival {
             Arrival::InOrder => {}

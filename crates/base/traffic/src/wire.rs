@@ -21,11 +21,6 @@ pub fn wire_bytes(frame_bytes: usize) -> usize {
     frame_bytes.max(MINIMUM_FRAME_BYTES) + OVERHEAD_BYTES
 }
 
-/// The most frames of `frame_bytes` a second on a wire of `bits_per_second`.
-pub fn frames_per_second(bits_per_second: f64, frame_bytes: usize) -> f64 {
-    bits_per_second / (8 * wire_bytes(frame_bytes)) as f64
-}
-
 /// Length of an N-packet of `count` messages of `payload_bytes`, in frame bytes: 48 + N·P. With
 /// `count` 1 it is the message itself.
 pub fn aggregate_frame_bytes(payload_bytes: usize, count: usize) -> usize {
@@ -40,12 +35,6 @@ pub fn aggregate_frame_bytes(payload_bytes: usize, count: usize) -> usize {
 /// without flag header and framing.
 pub fn header_share(header_bytes: usize, payload_bytes: usize, count: usize) -> f64 {
     header_bytes as f64 / (header_bytes + count * payload_bytes) as f64
-}
-
-/// The share of payload in the frame bytes of N-packets, from 0 to 1: P·N/(48 + P·N). For 16-byte
-/// payloads it is N/(N + 3).
-pub fn goodput_share(payload_bytes: usize, count: usize) -> f64 {
-    1.0 - header_share(MESSAGE_HEADERS, payload_bytes, count)
 }
 
 /// How many wire bits of N-packets carry what a bit of single messages carries: L_N/(N·L_1).
@@ -66,22 +55,12 @@ mod tests {
         assert_eq!(aggregate_frame_bytes(16, 1), 64);
         assert_eq!(wire_bytes(64), 88);
         assert_eq!(wire_bytes(42), 84, "short frames are padded");
-        let megapackets = frames_per_second(10e9, 60) / 1e6;
-        assert!((megapackets - 14.88).abs() < 0.01, "the well-known rate of 10 Gbps");
     }
 
     #[test]
     fn the_published_header_shares() {
         let percent = |count| (100.0 * header_share(PUBLISHED_HEADERS, 12, count)).round();
         assert_eq!([1, 2, 4, 8].map(percent), [78.0, 64.0, 47.0, 30.0]);
-    }
-
-    #[test]
-    fn goodput_of_sixteen_byte_payloads_is_n_over_n_plus_three() {
-        for count in 1..=8 {
-            let expected = count as f64 / (count as f64 + 3.0);
-            assert!((goodput_share(16, count) - expected).abs() < 1e-12);
-        }
     }
 
     /// The published theoretical rates of disaggregation in Gbps, by S = flag header + payload.

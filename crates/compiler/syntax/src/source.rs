@@ -125,11 +125,6 @@ impl SourceFile {
         }
     }
 
-    /// The number of lines, counting the last one even when it is empty.
-    pub fn line_count(&self) -> u32 {
-        self.line_starts.len() as u32
-    }
-
     /// The line (from 1) in which a byte offset lies.
     pub fn line_at(&self, offset: u32) -> u32 {
         self.line_starts.partition_point(|start| *start <= offset) as u32

@@ -313,11 +313,6 @@ impl Session {
         pdrs.sort_by_key(|pdr| (pdr.precedence, pdr.id));
         pdrs
     }
-
-    /// Whether a FAR sends packets into a tunnel.
-    pub fn sends_into(&self, tunnel: &OuterHeader) -> bool {
-        self.fars.values().any(|far| far.tunnel.as_ref() == Some(tunnel))
-    }
 }
 
 fn insert<K: Ord + Copy, V>(

@@ -1,8 +1,7 @@
 //! The hash algorithms of v1model, as BMv2 computes them.
 //!
 //! A hash is a pure function of bytes: the values of the fields, one after another in network order ([`pack`]). The
-//! result has at most 64 bits; [`into_range`] maps it to the range that a program requests with `hash(result,
-//! algorithm, base, data, max)`.
+//! result has at most 64 bits.
 
 use forebay_bits::{Bits, write_bits};
 
@@ -92,11 +91,6 @@ pub fn pack<'a>(values: impl IntoIterator<Item = &'a Bits>) -> Vec<u8> {
     bytes
 }
 
-/// `base + hash mod max`, modulo 2^64; `base` when `max` is 0 (v1model `hash`).
-pub fn into_range(hash: u64, base: u64, max: u64) -> u64 {
-    base.wrapping_add(hash.checked_rem(max).unwrap_or(0))
-}
-
 /// The CRC continued from the data's first bytes, which are the CRC of the preceding data.
 fn more(crc: &Crc, data: &[u8], bytes: usize) -> u64 {
     let (before, data) = data.split_at(bytes.min(data.len()));
@@ -160,12 +154,5 @@ mod tests {
         let fields = [Bits::new(4, 0xA), Bits::new(16, 0xBCDE), Bits::new(1, 1)];
         assert_eq!(pack(&fields), [0xAB, 0xCD, 0xE8]);
         assert!(pack([]).is_empty());
-    }
-
-    #[test]
-    fn ranges() {
-        assert_eq!(into_range(17, 100, 10), 107);
-        assert_eq!(into_range(17, 100, 0), 100);
-        assert_eq!(into_range(5, u64::MAX, 10), 4);
     }
 }
