@@ -3,7 +3,7 @@
 use super::{PacketInfo, Start, Stop, Walk, limit};
 use crate::objects::View;
 use crate::outcome::DropReason;
-use crate::packet::Contents;
+use crate::packet::{Contents, Preserved};
 use crate::scratch::Scratch;
 use crate::worker::Burst;
 use forebay_exec::{Ended, Input, PacketFacts, Random, State, Tracer, eval};
@@ -36,15 +36,20 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             priority,
             ..
         } = packet;
-        let packet_facts = Facts {
+        let frame = shared.as_ref().map_or(&bytes[..], |shared| shared);
+        let state = state.as_mut().expect("packets in the graph have a state");
+        let facts = Facts {
             ingress_port: arguments.ingress_port,
             egress_port: *egress_port,
             class: *priority,
             time_us: input.timestamp_us,
+            frame_length: frame.len(),
         };
-        let frame = shared.as_ref().map_or(&bytes[..], |shared| shared);
-        let state = state.as_mut().expect("packets in the graph have a state");
-        let length = frame.len();
+        let glue = Glue {
+            burst: self.burst,
+            facts,
+            preserved,
+        };
         let Scratch { requests, buffers, .. } = &mut self.scratch.scratch;
         let program = &self.burst.pipeline.program;
         let view = self.burst.view;
@@ -53,34 +58,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             let block = self.graph.block(at.block);
             let stop = block.ops[at.op..].iter().find(|op| {
                 at.op += 1;
-                match op {
-                    GlueOp::Set { slot, value } => {
-                        let value = eval(value, pass.state(), &[]);
-                        pass.state().set(*slot, value);
-                        false
-                    }
-                    GlueOp::Take { slot, argument } => {
-                        let value = argument_value(*argument, &mut pass, self.burst, info, &packet_facts, length);
-                        pass.state().set_number(*slot, value.into());
-                        false
-                    }
-                    GlueOp::Clear(Clear::Metadata) => {
-                        self.burst.pipeline.storage.reset_metadata(pass.state());
-                        false
-                    }
-                    GlueOp::Clear(Clear::All) => {
-                        self.burst.pipeline.storage.reset_all(pass.state());
-                        false
-                    }
-                    GlueOp::Restore => {
-                        for (slot, value) in &preserved.0 {
-                            pass.state().set(*slot, value.clone());
-                        }
-                        false
-                    }
-                    GlueOp::Commit => pass.requests().has_digests(),
-                    GlueOp::Reframe { .. } | GlueOp::Mirror(_) => true,
-                }
+                glue.stops_at(op, &mut pass, info)
             });
             if let Some(op) = stop {
                 break Stop::Op(op);
@@ -137,12 +115,77 @@ impl Burst<'_> {
     }
 }
 
-/// The facts about a packet that bodies and glue use.
+/// The facts about a packet that glue uses.
 struct Facts {
     ingress_port: u32,
     egress_port: u32,
     class: u8,
     time_us: u64,
+    /// In bytes.
+    frame_length: usize,
+}
+
+/// What the operations around bodies use.
+struct Glue<'p, 'a> {
+    burst: Burst<'a>,
+    facts: Facts,
+    preserved: &'p Preserved,
+}
+
+impl Glue<'_, '_> {
+    /// Executes an operation, unless the walk stops at it. Returns whether it does.
+    fn stops_at<T: Tracer>(&self, op: &GlueOp, pass: &mut Execution<'_, View<'_>, T>, info: &PacketInfo<'_>) -> bool {
+        let storage = &self.burst.pipeline.storage;
+        match op {
+            GlueOp::Set { slot, value } => {
+                let value = eval(value, pass.state(), &[]);
+                pass.state().set(*slot, value);
+            }
+            GlueOp::Take { slot, argument } => {
+                let value = self.argument(*argument, pass, info);
+                pass.state().set_number(*slot, value.into());
+            }
+            GlueOp::Clear(Clear::Metadata) => storage.reset_metadata(pass.state()),
+            GlueOp::Clear(Clear::All) => storage.reset_all(pass.state()),
+            GlueOp::Restore => {
+                for (slot, value) in &self.preserved.0 {
+                    pass.state().set(*slot, value.clone());
+                }
+            }
+            GlueOp::Commit => return pass.requests().has_digests(),
+            GlueOp::Reframe { .. } | GlueOp::Mirror(_) => return true,
+        }
+        false
+    }
+
+    fn argument<T: Tracer>(
+        &self,
+        argument: Argument,
+        pass: &mut Execution<'_, View<'_>, T>,
+        info: &PacketInfo<'_>,
+    ) -> u64 {
+        let egress = info.egress.copied().unwrap_or_default();
+        match argument {
+            Argument::IngressPort => self.facts.ingress_port.into(),
+            Argument::FrameLength => self.facts.frame_length as u64,
+            Argument::HeaderBytes => self.burst.pipeline.storage.valid_header_bytes(pass.state()),
+            Argument::TimeUs => self.facts.time_us,
+            Argument::ParserError => info.parser_error.into(),
+            Argument::EgressPort => self.facts.egress_port.into(),
+            Argument::Class => self.facts.class.into(),
+            Argument::EnqueueTimeUs => egress.enq_timestamp_us,
+            Argument::EnqueueDepth => egress.enq_qdepth.into(),
+            Argument::DequeueDepth => egress.deq_qdepth.into(),
+            Argument::ReplicaPort => info.replica.map_or(0, |replica| replica.egress_port.into()),
+            Argument::ReplicaInstance => info.replica.map_or(0, |replica| replica.instance.into()),
+            Argument::Session => info.session.map_or(0, |(number, ..)| number.into()),
+            Argument::SessionClass => info
+                .session
+                .map_or(0, |(_, session, _)| session.class_of_service.into()),
+            Argument::SessionLimit => limit(info.session.and_then(|(_, session, _)| session.packet_length_bytes)),
+            request => pass.requests().argument(request),
+        }
+    }
 }
 
 /// The input of bodies except for the frame, which is borrowed only while a body runs.
@@ -167,37 +210,6 @@ impl PassInput {
             random_seed: self.random.state(),
             step_limit: self.step_limit,
         }
-    }
-}
-
-fn argument_value<T: Tracer>(
-    argument: Argument,
-    pass: &mut Execution<'_, View<'_>, T>,
-    burst: Burst<'_>,
-    info: &PacketInfo<'_>,
-    packet: &Facts,
-    frame_length: usize,
-) -> u64 {
-    let egress = info.egress.copied().unwrap_or_default();
-    match argument {
-        Argument::IngressPort => packet.ingress_port.into(),
-        Argument::FrameLength => frame_length as u64,
-        Argument::HeaderBytes => burst.pipeline.storage.valid_header_bytes(pass.state()),
-        Argument::TimeUs => packet.time_us,
-        Argument::ParserError => info.parser_error.into(),
-        Argument::EgressPort => packet.egress_port.into(),
-        Argument::Class => packet.class.into(),
-        Argument::EnqueueTimeUs => egress.enq_timestamp_us,
-        Argument::EnqueueDepth => egress.enq_qdepth.into(),
-        Argument::DequeueDepth => egress.deq_qdepth.into(),
-        Argument::ReplicaPort => info.replica.map_or(0, |replica| replica.egress_port.into()),
-        Argument::ReplicaInstance => info.replica.map_or(0, |replica| replica.instance.into()),
-        Argument::Session => info.session.map_or(0, |(number, ..)| number.into()),
-        Argument::SessionClass => info
-            .session
-            .map_or(0, |(_, session, _)| session.class_of_service.into()),
-        Argument::SessionLimit => limit(info.session.and_then(|(_, session, _)| session.packet_length_bytes)),
-        request => pass.requests().argument(request),
     }
 }
 
