@@ -466,15 +466,19 @@ fn cumulated(histogram: &[(u64, u64, u64)], count: u64) -> Vec<Point> {
 
 fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     let us = |ns: u64| short(ns as f64 / US);
-    let undisturbed = |ns: u64| load.undisturbed().map(|_| us(ns)).unwrap_or_default();
+    let if_undisturbed = |text: String| load.undisturbed().map(|_| text).unwrap_or_default();
+    let undisturbed = |ns: u64| if_undisturbed(us(ns));
     let plot = &load.box_plot;
-    let medians = match load.latency.count {
-        0 => String::new(),
-        _ => format!("{} to {}", us(load.medians_ns.0), us(load.medians_ns.1)),
+    let medians = if_undisturbed(format!("{} to {}", us(load.medians_ns.0), us(load.medians_ns.1)));
+    // What a late sender measures is its own lateness.
+    let all = if load.is_late {
+        String::new()
+    } else {
+        format!("{}, {}", us(load.latency_all.p50_ns), us(load.latency_all.p99_9_ns))
     };
     let _ = writeln!(
         out,
-        "| {} | {} | {} | {} | {} | {:.0} % | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {}, {} | {} | {} | {:.1} % | {} | {} |",
+        "| {} | {} | {} | {} | {} | {:.0} % | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} % | {} | {} |",
         result.kind.name(),
         result.case.name,
         result.case.rules,
@@ -491,9 +495,8 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
         undisturbed(load.latency.p99_ns),
         undisturbed(load.latency.p99_9_ns),
         undisturbed(plot.max),
-        plot.outliers,
-        us(load.latency_all.p50_ns),
-        us(load.latency_all.p99_9_ns),
+        if_undisturbed(plot.outliers.to_string()),
+        all,
         medians,
         load.late(),
         100.0 * load.disturbed_share,
@@ -589,9 +592,12 @@ pub(crate) fn short(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::comparison::Comparison;
+    use crate::flows::Case;
     use crate::machine::Machine;
     use crate::ring::RingFound;
+    use crate::trials::BoxPlot;
     use crate::updates::DecisionName;
+    use forebay_tester::search::{Confirmed, LimitedBy};
 
     /// A time that is not known is no figure: 0 ms would be the best of all.
     #[test]
@@ -645,6 +651,67 @@ mod tests {
         assert_eq!(figure(vec![result(0), result(1)], quiet), Some(3.0));
         assert_eq!(figure(vec![result(0)], "response T4-T1 p99 (ms), worst"), Some(3.0));
         assert_eq!(figure(vec![result(0)], "updates a second"), None);
+    }
+
+    /// What the report says of such rows: latency is not shown.
+    #[test]
+    fn rows_whose_trials_were_all_late_show_no_latency() {
+        let distribution = Distribution {
+            count: 10,
+            p50_ns: 8_000,
+            p99_9_ns: 8_000,
+            ..Distribution::default()
+        };
+        let load = |is_late| LoadResult {
+            share: 1.0,
+            pps: 1e6,
+            sent: 10,
+            unsent: 0,
+            lost: 0,
+            latency: distribution.clone(),
+            box_plot: BoxPlot {
+                min: 8_000,
+                quartiles: [8_000; 3],
+                upper_whisker: 8_000,
+                max: 8_000,
+                outliers: 7,
+            },
+            latency_all: distribution.clone(),
+            disturbed_share: 0.0,
+            is_late,
+            trials: 5,
+            late_trials: if is_late { 5 } else { 0 },
+            medians_ns: (8_000, 8_000),
+        };
+        let result = FlowResult {
+            kind: Kind::Exact,
+            case: Case {
+                name: "R1F1".to_string(),
+                rules: 1,
+                flows: 1,
+            },
+            frame_bytes: 64,
+            ndr_pps: Some(1e6),
+            limited_by: LimitedBy::Tester,
+            confirmed: Confirmed::default(),
+            loads: Vec::new(),
+            common: None,
+        };
+        let row = |is_late| {
+            let mut out = String::new();
+            flow_row(&result, &load(is_late), &mut out);
+            out
+        };
+        let shown = row(false);
+        assert!(
+            shown.contains("| 8.00 | 7 | 8.00, 8.00 | 8.00 to 8.00 | 0 of 5 |"),
+            "{shown}"
+        );
+        let late = row(true);
+        assert!(
+            late.contains("| 10 | 0 |  |  |  |  |  |  |  |  |  |  | 5 of 5 |"),
+            "{late}"
+        );
     }
 
     #[test]
