@@ -53,6 +53,16 @@ fn rates_above_line_rate_are_refused_before_anything_is_sent() {
     assert!(read(&portfwd("gbps = 100")).rates_fit().is_ok());
 }
 
+/// Frames that leave by a port of the chip where the test has none are lost with a reason, as those of a program in
+/// memory are; the trial ends when nothing is inside any more.
+#[test]
+fn frames_for_ports_without_a_tester_are_lost_with_a_reason() {
+    let found = simulate(&portfwd("pps = 1_000_000").replace("forward(port:3)", "forward(port:4)"));
+    let trial = &found.trials[0];
+    assert_eq!(trial.streams[0].paths[0].lost, 100);
+    assert_eq!(trial.drops, [("no_such_port".to_string(), 100)]);
+}
+
 /// A burst goes on the wire frame by frame; what is asked for later than the wire takes it is late, not lost.
 #[test]
 fn a_burst_takes_its_time_on_the_wire() {

@@ -6,7 +6,7 @@
 
 use super::{Device, Inside, LineRate, NumberedPorts};
 use forebay_chip::{
-    ChipConfig, ChipSpec, Framing, Network, NetworkError, Observer, Pacer, Picos, Place, PortConfig, QueueConfig,
+    ChipConfig, ChipSpec, Framing, Loss, Network, NetworkError, Observer, Pacer, Picos, Place, PortConfig, QueueConfig,
     Service,
 };
 use forebay_packet::{Burst, Port, PortCounters, PortError};
@@ -55,20 +55,23 @@ impl Line {
 /// What has left, by port, and why packets were lost.
 #[derive(Default)]
 struct Leaving {
+    /// Has the ports of the tester alone.
     frames: BTreeMap<u16, VecDeque<(Picos, Vec<u8>)>>,
     drops: BTreeMap<String, u64>,
     errors: Vec<String>,
 }
 
 impl Observer for Leaving {
-    fn departed(&mut self, place: Place, frame: &[u8], _tag: u64, time: Picos) {
-        self.frames
-            .entry(place.port)
-            .or_default()
-            .push_back((time, frame.to_vec()));
+    /// Where the tester has no port, nothing takes the frame: for the tester it is lost as one for a port that the chip
+    /// has not.
+    fn departed(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
+        match self.frames.get_mut(&place.port) {
+            Some(frames) => frames.push_back((time, frame.to_vec())),
+            None => self.lost(place, Loss::NoSuchPort, tag, time),
+        }
     }
 
-    fn lost(&mut self, _place: Place, loss: forebay_chip::Loss, _tag: u64, _time: Picos) {
+    fn lost(&mut self, _place: Place, loss: Loss, _tag: u64, _time: Picos) {
         *self.drops.entry(loss.name().to_string()).or_default() += 1;
     }
 
@@ -153,6 +156,7 @@ pub fn chip(
         coming: numbers.iter().map(line).collect(),
         framing,
         leaving: Leaving {
+            frames: numbers.iter().map(|number| (*number as u16, VecDeque::new())).collect(),
             errors,
             ..Leaving::default()
         },
