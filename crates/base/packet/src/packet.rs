@@ -107,6 +107,16 @@ impl Packet {
         self.original_length = length_u32(data.len());
     }
 
+    /// The same with data of two parts, of which the second may be empty.
+    #[inline]
+    pub fn set_parts(&mut self, first: &[u8], second: &[u8]) {
+        self.set_data(first);
+        if !second.is_empty() {
+            self.append(second);
+            self.original_length = length_u32(self.len());
+        }
+    }
+
     /// Makes this packet a copy of `other`, metadata included, in its own buffer.
     pub fn copy_from(&mut self, other: &Packet) {
         self.set_data(other.data());
@@ -278,6 +288,16 @@ mod tests {
         packet.replace_front(10, b"");
         assert_eq!(packet.data(), b"payload");
         assert_eq!(packet.original_length, 11);
+    }
+
+    #[test]
+    fn data_of_two_parts_is_one_frame() {
+        let mut packet = Packet::from_bytes(&[9; 20]);
+        let (head, tail) = ([1; 42], vec![2; 5000]);
+        packet.set_parts(&head, &tail);
+        assert_eq!((packet.data(), packet.original_length), (&[&head[..], &tail].concat()[..], 5042));
+        packet.set_parts(&head, &[]);
+        assert_eq!((packet.data(), packet.original_length), (&head[..], 42));
     }
 
     #[test]

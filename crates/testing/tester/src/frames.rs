@@ -1,8 +1,10 @@
 //! The frames of a stream: a template for each flow and size, and which frame is made of which.
 //!
-//! Frames differ from their templates in the tag alone ([`crate::tag`]), so a frame costs a copy and 18 bytes.
+//! Frames differ from their templates in the tag alone ([`crate::tag`]), so a frame costs a copy and 18 bytes. Templates
+//! that end alike are copied in two parts (`shared_tail.rs`).
 
 use crate::schedule::uniform;
+use crate::shared_tail::SharedTail;
 use crate::tag::{TAG_BYTES, Tag};
 use crate::test_file::{
     DESTINATION, FlowsEntry, FrameEntry, HexEntry, OrderEntry, SOURCE, SOURCE_V6, SizeEntry, TransportEntry, VaryEntry,
@@ -43,6 +45,8 @@ const VLAN_MAX: u16 = 4094;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frames {
     templates: Vec<Vec<u8>>,
+    /// Them as they are sent, where that differs.
+    sent: Option<SharedTail>,
     /// Flows, each with a template of every size: that of flow f and size s is f × sizes + s.
     flows: usize,
     sizes: usize,
@@ -55,6 +59,7 @@ impl Frames {
     pub fn in_turn(templates: Vec<Vec<u8>>) -> Frames {
         Frames {
             flows: templates.len(),
+            sent: SharedTail::of(&templates),
             templates,
             sizes: 1,
             order: Vec::new(),
@@ -117,6 +122,15 @@ impl Frames {
     /// All templates.
     pub fn templates(&self) -> &[Vec<u8>] {
         &self.templates
+    }
+
+    /// A template in two parts, of which the second may be empty.
+    #[inline]
+    pub(crate) fn parts(&self, template: usize) -> (&[u8], &[u8]) {
+        match &self.sent {
+            Some(sent) => sent.parts(template),
+            None => (&self.templates[template], &[]),
+        }
     }
 
     /// How many flows there are.
@@ -220,10 +234,10 @@ fn transport_frames(
         templates.extend(sizes.iter().map(|size| build(&spec, *size)));
     }
     Ok(Frames {
-        templates,
         flows: count,
         sizes: sizes.len(),
         order,
+        ..Frames::in_turn(templates)
     })
 }
 

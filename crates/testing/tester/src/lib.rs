@@ -46,6 +46,7 @@ pub mod search;
 pub mod sender;
 pub mod sequence;
 pub mod setup;
+mod shared_tail;
 pub mod stream;
 pub mod tag;
 pub mod test_file;

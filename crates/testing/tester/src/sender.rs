@@ -213,7 +213,8 @@ impl<'a> Sender<'a> {
             }
             let Some(packet) = burst.allocate() else { return };
             let template = self.stream.frames.template_of(self.number);
-            packet.set_data(&self.stream.frames.templates()[template]);
+            let (head, tail) = self.stream.frames.parts(template);
+            packet.set_parts(head, tail);
             self.tag(packet.data_mut(), now_ns);
             self.count(packet.len(), now_ns, || each(template));
             self.number += 1;
