@@ -13,7 +13,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 /// Bytes of a request at most.
 const REQUEST_BYTES_MAX: usize = 4 << 20;
@@ -28,7 +31,10 @@ const NO_GRPC: &str = "this service has no gRPC: with snappi leave transport=\"g
 /// The code UNIMPLEMENTED of gRPC.
 const UNIMPLEMENTED: &str = "12";
 
-/// Serves until `stop` ends.
+/// How long requests that are under way when the service ends may take.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Serves until `stop` ends, and requests that are under way.
 ///
 /// # Errors
 /// When the listener fails, in words.
@@ -45,8 +51,22 @@ pub async fn serve(
         .with_state(generator);
     let router = router.into_make_service_with_connect_info::<Peer>();
     let connections = Connections::of(listener, tls);
-    let served = axum::serve(connections, router).with_graceful_shutdown(stop).await;
-    served.map_err(|error| error.to_string())
+    let (ends, ended) = oneshot::channel();
+    let stop = async move {
+        stop.await;
+        // Without a receiver the service has ended.
+        let _ = ends.send(());
+    };
+    let served = async { axum::serve(connections, router).with_graceful_shutdown(stop).await };
+    // A client that sends half of a request would keep the service for ever.
+    let given_up = async {
+        let _ = ended.await;
+        sleep(FAREWELL).await;
+    };
+    tokio::select! {
+        served = served => served.map_err(|error| error.to_string()),
+        () = given_up => Ok(()),
+    }
 }
 
 /// What is left of a request: its body, or why it was not read.

@@ -7,7 +7,7 @@ use forebay_tester::device;
 use std::net::SocketAddr;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
@@ -16,8 +16,14 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 const VERSION: &str = "GET /capabilities/version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-/// A service, and what verifies its certificate. It ends when the sender is dropped.
-async fn started(is_required: bool) -> (SocketAddr, Arc<ClientConfig>, oneshot::Sender<()>) {
+/// A service, which ends when this is dropped.
+struct Running {
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<Result<(), String>>,
+}
+
+/// A service, and what verifies its certificate.
+async fn started(is_required: bool) -> (SocketAddr, Arc<ClientConfig>, Running) {
     let (certificate, key) = self_signed::make().expect("a certificate");
     let tls = Tls::new(vec![certificate.clone()], key, None, is_required).expect("a certificate that can be used");
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("an address");
@@ -29,8 +35,11 @@ async fn started(is_required: bool) -> (SocketAddr, Arc<ClientConfig>, oneshot::
         // Ends when the sender is dropped.
         let _ = receiver.await;
     };
-    tokio::spawn(serve(listener, tls, generator, stop));
-    (address, Arc::new(client(certificate)), sender)
+    let running = Running {
+        stop: sender,
+        served: tokio::spawn(serve(listener, tls, generator, stop)),
+    };
+    (address, Arc::new(client(certificate)), running)
 }
 
 fn client(authority: CertificateDer<'static>) -> ClientConfig {
@@ -96,6 +105,21 @@ async fn silent_clients_are_not_waited_for() {
     let said = asked(encrypted(address, &client, "localhost").await, VERSION.as_bytes()).await;
     assert!(said.contains("sdk_version"), "{said}");
     drop(silent);
+}
+
+/// A client whose request never ends does not keep a service that is to end.
+#[tokio::test]
+async fn a_service_ends_though_a_client_does_not() {
+    let (address, _, running) = started(false).await;
+    let mut client = plain(address).await;
+    let request = b"POST /config HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{";
+    client.write_all(request).await.expect("half of a request is sent");
+    // The service has taken the connection before it is told to end.
+    sleep(Duration::from_millis(200)).await;
+    let Running { stop, served } = running;
+    drop(stop);
+    let served = tokio::time::timeout(Duration::from_secs(20), served).await;
+    assert!(served.is_ok_and(|served| served.is_ok()), "it ends");
 }
 
 /// Its clients speak HTTP/2; what they are told does not depend on it.
