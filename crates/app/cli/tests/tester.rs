@@ -124,6 +124,29 @@ fn a_control_command_wants_interfaces() {
     assert!(said.contains("--interface"), "{said}");
 }
 
+#[test]
+fn a_service_that_cannot_listen_or_encrypt_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rubbish = folder.path().join("rubbish.pem");
+    fs::write(&rubbish, "rubbish").expect("a file");
+    let rubbish = rubbish.to_string_lossy();
+    for (options, why) in [
+        (
+            vec!["--address", "unix:/tmp/tester"],
+            "clients of this API reach HOST:PORT alone",
+        ),
+        (vec!["--address", "::1:8443"], "`[::1]:8443`"),
+        (vec!["--cert", "/no/such/file", "--key", &rubbish], "/no/such/file"),
+        (vec!["--cert", &rubbish, "--key", &rubbish], "has no certificate in PEM"),
+        (vec!["--cert", &rubbish], "--key"),
+    ] {
+        let output = forebay(&[&["tester", "serve"][..], &options].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
+        assert!(said.contains(why), "{options:?}: {said}");
+    }
+}
+
 /// A result that cannot be written is noticed before anything is sent.
 #[test]
 fn outputs_are_checked_before_traffic() {

@@ -6,11 +6,12 @@ use crate::control_plane;
 use crate::entries::Entries;
 use crate::output;
 use crate::program::CompileOptions;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use forebay_otg::{Generator, Interfaces, Memory, Tls};
 use forebay_pipeline::{FastPath, Options};
+use forebay_server::Address;
 use forebay_tester::device;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,9 +33,9 @@ Examples:
 Then, in Python: snappi.api(location=\"https://127.0.0.1:8443\", verify=False), or http://; with --cert, https:// only.
 What is supported: docs/tester.md")]
 pub struct Arguments {
-    /// Where to listen
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8443")]
-    address: String,
+    /// Where to listen: PORT, HOST:PORT, or :PORT for all interfaces
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443")]
+    address: Address,
     /// The service's certificate (PEM); connections must be encrypted then. Without it they may be, with a certificate
     /// that is made at the start and that clients cannot verify
     #[arg(long, value_name = "FILE", requires = "key")]
@@ -69,8 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the service")?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(&arguments.address).await;
-        let listener = listener.with_context(|| format!("cannot listen on {}", arguments.address))?;
+        let listener = listen(&arguments.address).await?;
         tell(arguments, listener.local_addr()?);
         let served = forebay_otg::serve(listener, tls, generator, stopped(stop)).await;
         served.map_err(|message| anyhow!(message))
@@ -88,6 +88,19 @@ fn tls(arguments: &Arguments) -> Result<Tls> {
     let authority = arguments.client_ca.as_deref().map(forebay_files::bytes).transpose()?;
     let tls = Tls::required(&certificate, &key, authority.as_deref());
     tls.map_err(|message| anyhow!("the certificates cannot be used: {message}"))
+}
+
+async fn listen(address: &Address) -> Result<TcpListener> {
+    let bound = match address {
+        Address::Unix(_) => bail!("--address {address}: clients of this API reach HOST:PORT alone"),
+        Address::Tcp { host: Some(host), port } => TcpListener::bind((host.as_str(), *port)).await,
+        Address::Tcp { host: None, port } => match TcpListener::bind((Ipv6Addr::UNSPECIFIED, *port)).await {
+            // Also of a machine without IPv6.
+            Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)).await,
+            bound => bound,
+        },
+    };
+    bound.with_context(|| format!("cannot listen on {address}"))
 }
 
 /// Says where the service is, and who may use it if these are others than the users of this machine.
