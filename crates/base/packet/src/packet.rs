@@ -295,7 +295,10 @@ mod tests {
         let mut packet = Packet::from_bytes(&[9; 20]);
         let (head, tail) = ([1; 42], vec![2; 5000]);
         packet.set_parts(&head, &tail);
-        assert_eq!((packet.data(), packet.original_length), (&[&head[..], &tail].concat()[..], 5042));
+        assert_eq!(
+            (packet.data(), packet.original_length),
+            (&[&head[..], &tail].concat()[..], 5042)
+        );
         packet.set_parts(&head, &[]);
         assert_eq!((packet.data(), packet.original_length), (&head[..], 42));
     }

@@ -2,8 +2,8 @@
 //! ([`crate::neighbours`]).
 
 use crate::config::{PortConfig, port_index};
+use crate::field::{ipv4, ipv6, mac};
 use crate::node::{Node, Wrong};
-use crate::packet::{ipv4, ipv6, mac};
 use forebay_traffic::VlanTag;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -33,6 +33,7 @@ mod connections;
 mod devices;
 mod echo;
 mod engine;
+mod field;
 mod hosts;
 mod metrics;
 mod neighbours;

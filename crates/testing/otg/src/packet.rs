@@ -1,7 +1,8 @@
-//! Headers of a flow: fields with one value, a list of values, or values that are counted up or down.
+//! Headers of a flow and the frames that they make.
 
 mod layers;
 
+use crate::field::{FRAMES_MAX, Field};
 use crate::node::{Node, Wrong};
 use forebay_packet::checksum::Sum;
 use forebay_tester::tag::{TAG_BYTES, Tag};
@@ -9,113 +10,12 @@ use forebay_traffic::{FrameSpec, Network, Transport, VlanTag};
 use layers::{
     check_number, custom, ether_type, ipv4_fields, ipv6_fields, labels, macs, tag_fields, transport, vlan, vxlan,
 };
-use std::net::{Ipv4Addr, Ipv6Addr};
-
-/// Different frames of a flow at most.
-pub const FRAMES_MAX: usize = 1 << 16;
 
 /// Bytes of the check sequence, which sizes of the API include.
 pub const CHECK_SEQUENCE_BYTES: usize = 4;
 
 /// The largest VLAN identifier.
 const VLAN_MAX: u128 = 4094;
-
-/// The values of a field, which frames take in turn.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Field(Vec<u128>);
-
-impl Field {
-    fn one(value: u128) -> Field {
-        Field(vec![value])
-    }
-
-    fn at(&self, frame: usize) -> u128 {
-        self.0[frame % self.0.len()]
-    }
-
-    /// Reads a pattern: `auto`, `value`, `values`, `increment`, `decrement`.
-    fn read(node: &Node<'_>, default: u128, largest: u128, parse: Parse) -> Result<Field, Wrong> {
-        if !node.is_there() {
-            return Ok(Field::one(default));
-        }
-        node.object(&["choice", "auto", "value", "values", "increment", "decrement"])?;
-        let value = |node: &Node<'_>| -> Result<u128, Wrong> {
-            let value = parse(node)?;
-            (value <= largest)
-                .then_some(value)
-                .ok_or_else(|| node.wrong(format!("at most {largest} is possible")))
-        };
-        let (choice, chosen) = node.choice("value")?;
-        match choice {
-            "auto" => Ok(Field::one(default)),
-            "value" if !chosen.is_there() => Ok(Field::one(default)),
-            "value" => value(&chosen).map(Field::one),
-            "values" => {
-                let values: Vec<u128> = chosen.list()?.iter().map(value).collect::<Result<_, _>>()?;
-                match values.len() {
-                    1..=FRAMES_MAX => Ok(Field(values)),
-                    many => Err(chosen.wrong(format!("{many} values; 1 to {FRAMES_MAX} are possible"))),
-                }
-            }
-            "increment" | "decrement" => {
-                chosen.object(&["start", "step", "count"])?;
-                let part = |key, default| {
-                    let node = chosen.at(key);
-                    if node.is_there() { value(&node) } else { Ok(default) }
-                };
-                let (start, step) = (part("start", default)?, part("step", 1)?);
-                let count = chosen.at("count").whole_or(1, 1..=FRAMES_MAX as u64)? as u128;
-                let modulus = largest.wrapping_add(1);
-                let nth = |index: u128| {
-                    let distance = index.wrapping_mul(step);
-                    let moved = if choice == "increment" {
-                        start.wrapping_add(distance)
-                    } else {
-                        start.wrapping_sub(distance)
-                    };
-                    // Values go round at the width of the field; that of IPv6 addresses is that of the number.
-                    if modulus == 0 {
-                        moved
-                    } else {
-                        moved & (modulus.next_power_of_two() - 1)
-                    }
-                };
-                Ok(Field((0..count).map(nth).collect()))
-            }
-            other => Err(node.not_supported(other, &["value", "values", "increment", "decrement"])),
-        }
-    }
-}
-
-/// Reads one value of a field.
-type Parse = fn(&Node<'_>) -> Result<u128, Wrong>;
-
-fn number(node: &Node<'_>) -> Result<u128, Wrong> {
-    node.whole(0..=u64::MAX).map(u128::from)
-}
-
-pub fn mac(node: &Node<'_>) -> Result<u128, Wrong> {
-    let bytes: Option<Vec<u8>> = node
-        .text()?
-        .split(':')
-        .map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() <= 2))
-        .collect();
-    let bytes = bytes.filter(|bytes| bytes.len() == 6);
-    let bytes = bytes.ok_or_else(|| node.wrong("a MAC address like 02:00:00:00:00:01 is expected"))?;
-    Ok(bytes.iter().fold(0, |all, byte| all << 8 | u128::from(*byte)))
-}
-
-pub fn ipv4(node: &Node<'_>) -> Result<u128, Wrong> {
-    let address: Result<Ipv4Addr, _> = node.text()?.parse();
-    let address = address.map_err(|_| node.wrong("an IPv4 address is expected"))?;
-    Ok(u32::from(address).into())
-}
-
-pub fn ipv6(node: &Node<'_>) -> Result<u128, Wrong> {
-    let address: Result<Ipv6Addr, _> = node.text()?.parse();
-    let address = address.map_err(|_| node.wrong("an IPv6 address is expected"))?;
-    Ok(address.into())
-}
 
 /// The headers of a flow, and the bytes that follow them.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,6 +52,8 @@ struct NetworkFields {
     identification: Field,
     /// The protocol that the header names when no transport header follows.
     protocol: Field,
+    /// Of IPv4: the three flags and the fragment offset.
+    fragment: Vec<Field>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -215,6 +117,15 @@ const VXLAN_PORT: u128 = 4789;
 /// The numbers of protocols.
 pub const ICMP: u8 = 1;
 pub const ICMPV6: u8 = 58;
+
+/// Bytes of a header of IPv4, and its flags and fragment offset: where in their word each is, and its largest value.
+const IPV4_BYTES: usize = 20;
+const FRAGMENT: [(&str, u32, u128); 4] = [
+    ("reserved", 15, 1),
+    ("dont_fragment", 14, 1),
+    ("more_fragments", 13, 1),
+    ("fragment_offset", 0, (1 << 13) - 1),
+];
 
 /// The flags of TCP, from the lowest bit.
 const TCP_FLAGS: [&str; 8] = [
@@ -399,7 +310,7 @@ impl Headers {
     pub fn period(&self) -> Option<usize> {
         self.fields()
             .iter()
-            .try_fold(1, |period, field| least_common_multiple(period, field.0.len()))
+            .try_fold(1, |period, field| least_common_multiple(period, field.values().len()))
     }
 
     fn fields(&self) -> Vec<&Field> {
@@ -420,6 +331,7 @@ impl Headers {
             Inner::Network(network, transport) => {
                 fields.extend([&network.source, &network.destination, &network.hops]);
                 fields.extend([&network.traffic_class, &network.identification, &network.protocol]);
+                fields.extend(&network.fragment);
                 fields.extend(transport.fields());
             }
         }
@@ -452,10 +364,15 @@ impl Headers {
                     network: network.at(frame),
                     transport: transport.at(frame, network),
                 };
-                match transport {
+                let mut built = match transport {
                     TransportFields::Echo(echo) => spec.build(&echo.message(frame, spec.network, payload)),
                     _ => spec.build(payload),
+                };
+                if !network.is_ipv6 {
+                    let at = if vlan.is_some() { 18 } else { 14 };
+                    network.write_fragment(frame, &mut built[at..at + IPV4_BYTES]);
                 }
+                built
             }
             Inner::Payload(ether_type) => {
                 let mut built = [destination_mac, source_mac].concat();
@@ -593,6 +510,16 @@ impl Tunnel {
 }
 
 impl NetworkFields {
+    /// Writes flags and fragment offset into a header of IPv4, and its checksum anew.
+    fn write_fragment(&self, frame: usize, header: &mut [u8]) {
+        let parts = self.fragment.iter().zip(FRAGMENT);
+        let word = parts.fold(0, |all, (field, (_, shift, _))| all | field.at(frame) << shift) as u16;
+        header[6..8].copy_from_slice(&word.to_be_bytes());
+        header[10..12].fill(0);
+        let checksum = Sum::new().add_bytes(header).checksum();
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    }
+
     fn at(&self, frame: usize) -> Network {
         let (source, destination) = (self.source.at(frame), self.destination.at(frame));
         let (hops, traffic_class) = (self.hops.at(frame) as u8, self.traffic_class.at(frame) as u8);

@@ -47,7 +47,11 @@ fn what_a_flow_leaves_out_is_what_the_api_says() {
     };
     let udp = frame(&["ethernet", "vlan", "ipv4", "udp"]);
     assert_eq!(udp[..18], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x81, 0, 0, 0, 8, 0]);
-    assert_eq!((udp[26], udp[27]), (64, 17));
+    assert_eq!(
+        udp[22..28],
+        [0, 0, 0, 0, 64, 17],
+        "identification, flags and offset, TTL, protocol"
+    );
     assert_eq!(udp[30..42], [0; 12], "addresses and ports");
     let tcp = frame(&["ethernet", "ipv6", "tcp"]);
     assert_eq!((tcp[20], tcp[21]), (6, 64));
@@ -239,6 +243,56 @@ fn frames_without_transport_or_network_headers() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn packets_may_be_fragments() {
+    let frames = |ip: Value| {
+        let mut flow = flow();
+        flow["packet"] = json!([{ "choice": "ethernet" }, { "choice": "vlan" }, { "choice": "ipv4", "ipv4": ip }]);
+        with(flow).map(|config| config.flows[0].stream.frames.templates().to_vec())
+    };
+    let value = |value: u32| json!({ "choice": "value", "value": value });
+    let made =
+        frames(json!({ "more_fragments": value(1), "fragment_offset": { "choice": "values", "values": [0, 185] } }));
+    let made = made.expect("frames");
+    let flags: Vec<&[u8]> = made.iter().map(|frame| &frame[24..26]).collect();
+    assert_eq!(flags, [[0x20, 0], [0x20, 185]]);
+    assert!(
+        made.iter()
+            .all(|frame| Sum::new().add_bytes(&frame[18..38]).fold() == 0xffff)
+    );
+    let made = frames(json!({ "dont_fragment": value(1) })).expect("frames");
+    assert_eq!(made[0][24..26], [0x40, 0]);
+    let said = frames(json!({ "dont_fragment": value(2) }))
+        .expect_err("a bit")
+        .to_string();
+    assert!(said.ends_with("dont_fragment.value: at most 1 is possible"), "{said}");
+}
+
+/// The seed decides, and values are within their range.
+#[test]
+fn values_may_be_random() {
+    let ports = |random: Value| {
+        let mut flow = flow();
+        flow["packet"][1] = json!({ "choice": "ipv4" });
+        flow["packet"][2] = json!({ "choice": "udp", "udp": { "dst_port": { "choice": "random", "random": random } } });
+        let config = with(flow)?;
+        let frames = config.flows[0].stream.frames.templates().iter();
+        Ok::<Vec<u16>, Wrong>(frames.map(|frame| u16::from_be_bytes([frame[36], frame[37]])).collect())
+    };
+    let range = |seed: u32| json!({ "min": 1000, "max": 1009, "seed": seed, "count": 500 });
+    let found = ports(range(7)).expect("frames");
+    assert!(
+        found.len() == 500 && (1000..=1009).all(|port| found.contains(&port)),
+        "{found:?}"
+    );
+    assert!(found.iter().all(|port| (1000..=1009).contains(port)), "{found:?}");
+    assert_eq!(ports(range(7)), Ok(found.clone()));
+    assert_ne!(ports(range(8)), Ok(found));
+    assert_eq!(ports(json!({})).map(|found| found.len()), Ok(1));
+    let said = ports(json!({ "min": 2, "max": 1 })).expect_err("no range").to_string();
+    assert!(said.ends_with("random.min: is more than max"), "{said}");
 }
 
 #[test]

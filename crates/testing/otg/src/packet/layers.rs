@@ -1,10 +1,11 @@
 //! Layers of a packet: the fields of each, as the API has them.
 
 use super::{
-    CUSTOM_BYTES_MAX, Defaults, ETHER_TYPE, EchoFields, Field, Headers, ICMP, ICMPV6, LABELS_MAX, LARGEST_20,
+    CUSTOM_BYTES_MAX, Defaults, ETHER_TYPE, EchoFields, FRAGMENT, Headers, ICMP, ICMPV6, LABELS_MAX, LARGEST_20,
     LARGEST_24, LARGEST_BYTE, LARGEST_MAC, LARGEST_WORD, Label, Layers, NEXT_HEADER, NetworkFields, PROTOCOL,
-    TCP_FLAGS, TcpFields, TransportFields, Tunnel, VLAN_MAX, VXLAN_PORT, ipv4, ipv6, mac, number,
+    TCP_FLAGS, TcpFields, TransportFields, Tunnel, VLAN_MAX, VXLAN_PORT,
 };
+use crate::field::{Field, ipv4, ipv6, mac, number};
 use crate::node::{Node, Wrong};
 use forebay_traffic::VlanTag;
 
@@ -189,7 +190,7 @@ pub(super) fn tag_fields(tag: VlanTag) -> (Field, Field) {
 }
 
 pub(super) fn ipv4_fields(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<NetworkFields, Wrong> {
-    node.object(&[
+    let known = [
         "src",
         "dst",
         "time_to_live",
@@ -197,7 +198,9 @@ pub(super) fn ipv4_fields(node: &Node<'_>, (source, destination): (u128, u128)) 
         "protocol",
         "identification",
         "header_checksum",
-    ])?;
+    ];
+    let known: Vec<&str> = known.into_iter().chain(FRAGMENT.map(|(key, ..)| key)).collect();
+    node.object(&known)?;
     check_checksum(&node.at("header_checksum"))?;
     Ok(NetworkFields {
         is_ipv6: false,
@@ -207,6 +210,10 @@ pub(super) fn ipv4_fields(node: &Node<'_>, (source, destination): (u128, u128)) 
         traffic_class: priority(&node.at("priority"))?,
         identification: Field::read(&node.at("identification"), 0, LARGEST_WORD, number)?,
         protocol: Field::read(&node.at("protocol"), PROTOCOL, LARGEST_BYTE, number)?,
+        fragment: FRAGMENT
+            .iter()
+            .map(|(key, _, largest)| Field::read(&node.at(key), 0, *largest, number))
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -223,8 +230,10 @@ fn priority(node: &Node<'_>) -> Result<Field, Wrong> {
             chosen.object(&["phb", "ecn"])?;
             let point = Field::read(&chosen.at("phb"), 0, 63, number)?;
             let ecn = Field::read(&chosen.at("ecn"), 0, 3, number)?;
-            match ecn.0.as_slice() {
-                [ecn] => Ok(Field(point.0.iter().map(|point| point << 2 | ecn).collect())),
+            match ecn.values() {
+                [ecn] => Ok(Field::in_turn(
+                    point.values().iter().map(|point| point << 2 | ecn).collect(),
+                )),
                 _ => Err(chosen.at("ecn").wrong("one value is supported")),
             }
         }
@@ -243,5 +252,6 @@ pub(super) fn ipv6_fields(node: &Node<'_>, (source, destination): (u128, u128)) 
         traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_BYTE, number)?,
         identification: Field::read(&node.at("flow_label"), 0, LARGEST_20, number)?,
         protocol: Field::read(&node.at("next_header"), NEXT_HEADER, LARGEST_BYTE, number)?,
+        fragment: Vec::new(),
     })
 }
