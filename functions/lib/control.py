@@ -188,7 +188,20 @@ async def controlled(program, address, *defines):
         p4info, blob = build(program, folder, *defines)
         settings = fy.SwitchOptions(p4info=p4info, p4blob=blob, fail_fast=True)
         async with fy.Switch(pathlib.Path(program).stem, address, settings) as switch, connection_kept(switch):
+            send_in_turn(switch._p4client)
             yield switch
+
+
+def send_in_turn(client):
+    """Lets messages for the stream of a switch wait for each other: acknowledgements of digests, packets. finsy sends them
+    at once, and gRPC ends a stream to which two tasks write at the same time."""
+    send, turn = client.send, asyncio.Lock()
+
+    async def in_turn(message):
+        async with turn:
+            await send(message)
+
+    client.send = in_turn
 
 
 @contextlib.asynccontextmanager
