@@ -9,6 +9,7 @@ nat44.toml beside this program is an example. Needs finsy from PyPI, and forebay
 """
 
 import asyncio
+import functools
 import ipaddress
 import pathlib
 import secrets
@@ -147,6 +148,19 @@ def pools(settings):
         yield pool["inside"], [str(one) for text in pool["addresses"] for one in ipaddress.IPv4Network(text)]
 
 
+def right_addresses(settings):
+    """Whether an inside address may have an external one: the pool with the longest prefix says so."""
+    by_prefix = [(ipaddress.IPv4Network(inside), set(addresses)) for inside, addresses in pools(settings)]
+    by_prefix.sort(key=lambda one: one[0].prefixlen, reverse=True)
+
+    @functools.cache
+    def is_right(inside, external):
+        address = ipaddress.IPv4Address(inside)
+        return next((external in addresses for prefix, addresses in by_prefix if address in prefix), False)
+
+    return is_right
+
+
 def block_bits(settings):
     return settings.get("block_ports", 512).bit_length() - 1
 
@@ -282,7 +296,7 @@ class Nat:
             also.append((control.MODIFY, fy.P4TableEntry("behaviour", action=behaviour, is_default_action=True)))
         ended = [(control.DELETE, one) for one in await self.in_the_way(static)]
         written = await self.entries.apply(wanted, first=ended, also=also)
-        await self.end_mappings(known.keys() - {address for _, addresses in pools(settings) for address in addresses})
+        await self.end_mappings(settings)
         others = sum(before.get(name) != value for name, value in behaviour.args.items() if name != "secret")
         print(f"{written}; {others} settings changed", flush=True)
 
@@ -291,25 +305,29 @@ class Nat:
         new = [one for one in static if not self.entries.has(one)]
         return [found for one in new async for found in self.switch.read(fy.P4TableEntry(one.table_id, match=one.match))]
 
-    async def end_mappings(self, addresses):
-        """Ends the blocks and mappings of external addresses that the file has no more: as long as they send, subscribers
-        would keep them, and get no answers."""
-        if not addresses:
+    async def end_mappings(self, settings):
+        """Ends the blocks and mappings that subscribers would not get by this file: of another external address than their
+        pool has, or of none. As long as they send, they would keep them, without answers if nothing leads to the
+        address any more."""
+        is_right = right_addresses(settings)
+        if all(is_right(inside, block[0]) for inside, block in self.blocks.items()):
             return
-        blocks = await self.delete_learnt("subscribers", addresses)
+        blocks = await self.delete_learnt("subscribers", "owns", is_right)
         for one in blocks:
             inside = dotted(one.match["inside"])
             if inside in self.blocks:
                 self.release(inside)
-        mappings = await self.delete_learnt("outbound", addresses)
-        print(f"{len(blocks)} blocks and {len(mappings)} mappings of {', '.join(sorted(addresses))} are ended", flush=True)
+        mappings = await self.delete_learnt("outbound", "translate", is_right)
+        print(f"{len(blocks)} blocks and {len(mappings)} mappings that no pool has any more are ended", flush=True)
 
-    async def delete_learnt(self, table, addresses):
-        """Deletes the entries of a table with these external addresses. Some may end by themselves meanwhile."""
+    async def delete_learnt(self, table, action, is_right):
+        """Deletes the entries of a table whose external address is not right. Some may end by themselves meanwhile."""
         entries = [
             one
             async for one in self.switch.read(fy.P4TableEntry(table))
-            if one.action.args and dotted(one.action.args["addr"]) in addresses
+            if one.action
+            and control.short(one.action.name) == action
+            and not is_right(dotted(one.match["inside"]), dotted(one.action.args["addr"]))
         ]
         for at in range(0, len(entries), DELETED_AT_ONCE):
             await self.switch.delete(entries[at : at + DELETED_AT_ONCE], strict=False)

@@ -2,7 +2,9 @@
 """In which order blocks and releases are written. Needs finsy."""
 
 import asyncio
+import contextlib
 import importlib.util
+import io
 import ipaddress
 import pathlib
 import sys
@@ -99,6 +101,35 @@ class Log(unittest.TestCase):
         self.block(B, FIRST)
         self.tell(A)
         self.assertEqual(self.lines(), [("block", A, FIRST), ("release", A, FIRST)])
+
+
+    def test_blocks_that_no_pool_has_any_more_are_ended(self):
+        """Another external address, another pool, no pool."""
+        others = {"10.1.0.5": ("203.0.113.2", 1024, 512), "10.1.0.6": ("203.0.113.1", 2048, 512), "192.168.0.5": ("203.0.113.1", 2560, 512)}
+        for inside, block in {A: FIRST, B: ("203.0.113.9", 1024, 512), **others}.items():
+            self.block(inside, block)
+        settings = {
+            "pool": [
+                {"inside": "10.0.0.0/8", "addresses": ["203.0.113.1"]},
+                {"inside": "10.1.0.0/16", "addresses": ["203.0.113.2/31"]},
+            ]
+        }
+        asked = []
+
+        async def delete_learnt(table, action, is_right):
+            asked.append((table, action))
+            blocks = self.nat.blocks.items() if table == "subscribers" else ()
+            inside = [inside for inside, block in blocks if not is_right(inside, block[0])]
+            return [types.SimpleNamespace(match={"inside": int(ipaddress.IPv4Address(one))}) for one in inside]
+
+        self.nat.delete_learnt = delete_learnt
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            asyncio.run(self.nat.end_mappings(settings))
+            asyncio.run(self.nat.end_mappings(settings))
+        self.assertEqual(asked, [("subscribers", "owns"), ("outbound", "translate")])
+        self.assertEqual([inside for event, inside, _ in self.lines() if event == "release"], [B, "10.1.0.6", "192.168.0.5"])
+        self.assertEqual(sorted(self.nat.blocks), [A, "10.1.0.5"])
+        self.assertIn("3 blocks and 0 mappings", said.getvalue())
 
 
 if __name__ == "__main__":
