@@ -237,6 +237,24 @@ class Bridge:
                 del self.known[vid, address]
                 tell_forgotten(vid, address)
 
+    async def forget_port(self, port):
+        """Forgets what was learnt at a port whose link is down, as a bridge of Linux does: its stations may be behind
+        others now."""
+        async with self.lock:
+            keys = [key for key, known in self.known.items() if known == port and key not in self.static]
+            if not keys:
+                return
+            with control.refusals_reported(f"{len(keys)} addresses of port {port}, which is down, stay"):
+                await control.write(self.switch, [(control.DELETE, one) for one in self.forgotten(keys)])
+                for key in keys:
+                    del self.known[key]
+                print(f"port {port} is down: {len(keys)} addresses are forgotten", flush=True)
+
+    async def follow_links(self):
+        async for is_up in control.links(self.switch):
+            for port in sorted(one for one, up in is_up.items() if not up):
+                await self.forget_port(port)
+
     async def learn(self):
         await control.listen_to_digests(self.switch, "learn_t", max_list_size=64, max_timeout_ns=10_000_000)
         async for digest in self.switch.read_digests("learn_t"):
@@ -267,7 +285,9 @@ async def main():
         await bridge.take_over()
         await bridge.load()
 
-        await asyncio.gather(control.whenever(again, bridge.load), bridge.learn(), bridge.age())
+        await asyncio.gather(
+            control.whenever(again, bridge.load), bridge.learn(), bridge.age(), bridge.follow_links()
+        )
 
 
 if __name__ == "__main__":

@@ -99,6 +99,13 @@ def test(bed):
     moved = f"{mac('a2').replace(':', '')} is on port {TRUNK} in VLAN 10"
     check(moved in controller.output.read_text(), "its move is learnt")
 
+    check(reaches(hosts["a1"], "a2", 2), "a1 is learnt at its port")
+    hosts["a1"].run("ip", "link", "set", "eth0", "down")
+    down = f"port {PORT['a1']} is down: 1 addresses are forgotten"
+    wait_until(lambda: down in controller.output.read_text(), "the addresses of a port whose link is down are forgotten")
+    hosts["a1"].run("ip", "link", "set", "eth0", "up")
+    check(reaches(hosts["a1"], "a2", 5), "a link is down and up again: its station is learnt again")
+
     controller = start_again(bridges["a"], controller, hosts["a3"], ADDRESS["b2"])
     time.sleep(1)
     forgotten = f"{mac('a3').replace(':', '')} in VLAN 20 is forgotten"

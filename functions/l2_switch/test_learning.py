@@ -92,6 +92,36 @@ class Learning(unittest.TestCase):
             asyncio.run(forget())
         self.assertEqual(bridge.known, {(10, 5): 1})
 
+    def test_what_is_behind_a_link_that_goes_down_is_forgotten(self):
+        control = program()
+        deleted = []
+
+        async def write(_, updates):
+            deleted.extend(one.table_id for kind, one in updates if kind == control.control.DELETE)
+
+        control.control.write = write
+        port = types.SimpleNamespace(id=1, up=True)
+        bridge = control.Bridge(types.SimpleNamespace(ports=[port, types.SimpleNamespace(id=2, up=True)]), None)
+        bridge.known = {(10, 5): 1, (10, 6): 2, (20, 7): 1, (20, 8): 1}
+        bridge.static = {(20, 8): 1}
+
+        async def run():
+            follow = asyncio.create_task(bridge.follow_links())
+            await asyncio.sleep(3 * control.control.LINK_SECONDS)
+            self.assertEqual(len(bridge.known), 4)
+            port.up = False
+            async with asyncio.timeout(10):
+                while len(bridge.known) == 4:
+                    await asyncio.sleep(0.01)
+            follow.cancel()
+
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            asyncio.run(run())
+        self.assertEqual(bridge.known, {(10, 6): 2, (20, 8): 1})
+        self.assertEqual(sorted(deleted), ["destinations"] * 2 + ["source_addresses"] * 2)
+        self.assertEqual(said.getvalue(), "port 1 is down: 2 addresses are forgotten\n")
+
     def test_what_is_known_gets_the_age_of_the_file(self):
         control = program()
         bridge = control.Bridge(None, None)

@@ -24,6 +24,8 @@ from finsy.switch import SwitchFailFastError
 UNANSWERED = (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.DEADLINE_EXCEEDED, fy.GRPCStatusCode.CANCELLED)
 # Of time-outs and of options, in seconds: idle times of entries are nanoseconds in 64 bits.
 SECONDS_MAX = 1_000_000
+# Between two looks at the ports of a switch.
+LINK_SECONDS = 0.1
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 
 
@@ -255,6 +257,18 @@ async def listen_to_digests(switch, name, *, max_list_size=128, max_timeout_ns=5
     )
     configured = {one.digest_id async for one in switch.read(fy.P4DigestEntry())}
     await (switch.modify if name in configured else switch.insert)([wanted])
+
+
+async def links(switch):
+    """Gives, at first and whenever it changes, which ports of the switch are up: number -> whether it is. finsy follows
+    them by gNMI, but has no event for it."""
+    before = None
+    while True:
+        now = {port.id: port.up for port in switch.ports}
+        if now != before:
+            before = now
+            yield now
+        await asyncio.sleep(LINK_SECONDS)
 
 
 def short(name):
