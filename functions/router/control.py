@@ -452,6 +452,21 @@ class Router:
         for group, slots in groups.items():
             self.numbers["group"].remember(group, tuple(slots[slot] for slot in sorted(slots)))
 
+    async def follow_links(self):
+        """Gives each TAP device the carrier of its wire: the kernel forgets the neighbours behind a link that is down, and
+        routing daemons learn of it."""
+        before = {}
+        async for is_up in control.links(self.switch):
+            for name, one in self.interfaces.items():
+                up = is_up.get(one["port"])
+                if up is None or up == before.get(name):
+                    continue
+                # An earlier run may have left it as it was then. Without the device there is an error, and no route by it.
+                subprocess.run(["ip", "link", "set", name, "carrier", "on" if up else "off"], capture_output=True)
+                if name in before or not up:
+                    print(f"{name} is {'up' if up else 'down'}", flush=True)
+                before[name] = up
+
     async def has_changed(self):
         """Waits until the kernel reports a change, or the file is to be read again. Meanwhile the kernel is asked again for
         gateways: the failure to find one is the last that it reports of it."""
@@ -522,7 +537,7 @@ async def main():
             router.tell_to_read()
         router.configure(router.interfaces)
         await router.take_over()
-        await router.follow()
+        await asyncio.gather(router.follow(), router.follow_links())
 
 
 if __name__ == "__main__":

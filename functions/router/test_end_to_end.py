@@ -162,7 +162,9 @@ def ecmp(client, router, server, sides, controller):
     check(True, "the server is reached over ECMP, IPv4 and IPv6")
     for gateway in ("10.13.0.2", "2001:db8:13::2"):
         wait_until(lambda: "lladdr" in router.run("ip", "neigh", "show", gateway), f"the way by {gateway} is found, too", 5)  # noqa: B023
-    controller = start_again(router, controller, client, "10.9.0.1")
+    # The kernel may have found another neighbour meanwhile.
+    controller = start_again(router, controller, client, "10.9.0.1", ready="0 changed, 0 removed")
+    link_down(client, router, sides, controller)
     server.start("iperf3", "-s")
     wait_until(lambda: server.succeeds("sh", "-c", "ss -ltn | grep -q :5201"), "iperf3 listens")
     before = [interface_bytes(sides[name], "eth0") for name in ("left", "right")]
@@ -180,6 +182,25 @@ def ecmp(client, router, server, sides, controller):
         lambda: not client.succeeds("ping", "-c", "1", "-W", "1", "10.9.0.1"), "a route that is gone is not used"
     )
     return controller
+
+
+def link_down(client, router, sides, controller):
+    """The link of one of two ways goes down and comes back."""
+    group = lambda: [one for one in routes_of(router, "10.9.0.0/16") if one == "to_group"]  # noqa: E731
+    wait_until(group, "both ways are used")
+    sides["right"].run("ip", "link", "set", "eth0", "down")
+    wait_until(lambda: "lan3 is down" in controller.output.read_text() and not group(), "the way that is down is not used")
+    pings = client.run("ping", "-c", "10", "-i", "0.05", "-W", "1", "10.9.0.1", check=False)
+    check(" 10 received" in pings, "a link is down: all packets take the other way")
+    check("NO-CARRIER" in router.run("ip", "link", "show", "lan3"), "its TAP device has no carrier")
+    sides["right"].run("ip", "link", "set", "eth0", "up")
+    # The kernel takes these away with the link.
+    for address in ("fe80::3/64", "2001:db8:13::2/64"):
+        sides["right"].run("ip", "address", "replace", address, "dev", "eth0", "nodad")
+    for version, network, gateway in (("-4", "10.1.0.0/24", "10.13.0.1"), ("-6", "2001:db8:1::/64", "2001:db8:13::1")):
+        sides["right"].run("ip", version, "route", "replace", network, "via", gateway)
+    wait_until(group, "both ways are used again", 40)
+    check(True, "the link is back: both ways are used again")
 
 
 def reload(bed, router, client, controller):

@@ -146,6 +146,30 @@ class Changes(unittest.TestCase):
         self.assertIn("nothing is changed: /no/such/file", said.getvalue())
 
 
+class Links(unittest.TestCase):
+    def test_a_tap_device_has_the_carrier_of_its_wire(self):
+        """At first it gets it in any case: an earlier run may have left it without."""
+        interfaces = [{"name": f"lan{port}", "port": port, "host_port": 100 + port} for port in (1, 2, 3)]
+
+        async def links(_):
+            for is_up in ({1: True, 2: False}, {1: True, 2: False, 9: True}, {1: False, 2: True}):
+                yield is_up
+
+        async def run():
+            await program.Router(None, None, program.checked({"interface": interfaces})).follow_links()
+
+        said = io.StringIO()
+        with (
+            unittest.mock.patch.object(program.control, "links", links),
+            unittest.mock.patch.object(program.subprocess, "run") as called,
+            contextlib.redirect_stdout(said),
+        ):
+            asyncio.run(run())
+        set_to = [(words[3], words[5]) for words in (call.args[0] for call in called.call_args_list)]
+        self.assertEqual(set_to, [("lan1", "on"), ("lan2", "off"), ("lan1", "off"), ("lan2", "on")])
+        self.assertEqual(said.getvalue().splitlines(), ["lan2 is down", "lan1 is down", "lan2 is up"])
+
+
 class Enough(Exception):
     """Ends a program that would go on for ever."""
 
