@@ -51,7 +51,7 @@ pub use forebay_exec::{Event, NoTrace, Tracer};
 pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
 pub use forebay_tables::{ColorCounts, CounterValue, TokenRate};
 pub use frame_buffer::FrameBuffer;
-pub use load::{EXPIRY_PROFILES, Engine, FastPath, GROUP_WEIGHT_MAX, Options, Pipeline};
+pub use load::{BesideWorkers, EXPIRY_PROFILES, Engine, FastPath, GROUP_WEIGHT_MAX, Options, Pipeline};
 pub use memory::{Demand, demands};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{

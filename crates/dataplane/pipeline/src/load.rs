@@ -21,6 +21,7 @@ use forebay_tables::{
     MeterArray, MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
 };
 use parking_lot::{Mutex, MutexGuard};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,13 +43,39 @@ pub enum FastPath {
     /// During loading.
     #[default]
     BeforePackets,
-    /// In a thread of its own. Until it is ready, packets take the slow path.
+    /// In a thread of its own, which begins with [`Options::beside_workers`]. Until it is ready, packets take the slow
+    /// path.
     BesidePackets,
     /// Never: [`crate::Worker::pass`] must not be called.
     Never,
     /// Never, but everything that would keep packets off it is known: see [`Pipeline::obstacles`].
     Planned,
 }
+
+/// What a thread does first that compiles beside packets. It inherits the processor of the worker that starts it, and
+/// should leave that; how is the system's part. It changes no result, so any two are equal.
+#[derive(Clone, Copy)]
+pub struct BesideWorkers(pub fn());
+
+impl Default for BesideWorkers {
+    fn default() -> BesideWorkers {
+        BesideWorkers(|| ())
+    }
+}
+
+impl fmt::Debug for BesideWorkers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("BesideWorkers")
+    }
+}
+
+impl PartialEq for BesideWorkers {
+    fn eq(&self, _: &BesideWorkers) -> bool {
+        true
+    }
+}
+
+impl Eq for BesideWorkers {}
 
 /// The number of expiry profiles whose times an operator may set.
 pub const EXPIRY_PROFILES: usize = 16;
@@ -71,6 +98,8 @@ pub struct Options {
     pub packet_limit: u32,
     /// When the fast path is compiled.
     pub fast_path: FastPath,
+    /// What threads do first that compile beside packets.
+    pub beside_workers: BesideWorkers,
     /// The most bytes of registers, counters, meters and table entries together; `None` for no limit.
     pub memory_limit: Option<u64>,
     /// The number of threads that move packets. Each counts in memory of its own.
@@ -90,6 +119,7 @@ impl Default for Options {
             clone_limit: 100,
             packet_limit: 65_535,
             fast_path: FastPath::BeforePackets,
+            beside_workers: BesideWorkers::default(),
             memory_limit: None,
             workers: 1,
             expiry_profiles: [None; EXPIRY_PROFILES],

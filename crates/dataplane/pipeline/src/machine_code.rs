@@ -17,11 +17,11 @@
 
 use crate::generations::{Generations, LeftOutPackets};
 use crate::layout::Layout;
-use crate::load::{Engine, FastPath, Options};
+use crate::load::{BesideWorkers, Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
 use crate::straight::side_exit::SideExit;
 use crate::straight::{self, Refusal, Straight, clones, psa_clones, straight};
-use forebay_budget::Stop;
+use forebay_budget::{Budget, Stop};
 use forebay_ir::{Architecture, Location, Program, SlotId};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
@@ -51,6 +51,7 @@ pub(crate) struct MachineCode {
     /// What keeps packets off the fast path and is known before compilation.
     obstacles: Vec<Obstacle>,
     beside_packets: bool,
+    beside_workers: BesideWorkers,
     /// Threads that compile.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -116,18 +117,16 @@ impl MachineCode {
         let of_clones = is_wanted.then(of_clones).flatten();
         let of_clones = of_clones.filter(|path| !path.route.is_blocked(&path.program, options.step_limit));
         let fast_path = is_wanted.then(|| Arc::new(Generations::new(unrolled, route, options.step_limit)));
+        let beside_packets = options.fast_path == FastPath::BesidePackets;
         let compiling = fast_path.as_ref().map(|generations| {
             let generations = Arc::clone(generations);
             let budget = forebay_budget::of_thread();
-            thread::spawn(move || match budget {
-                None => generations.compile(0, Order::Cached),
-                Some(budget) => {
-                    let compiled = budget.run(|| generations.compile(0, Order::Cached));
-                    // When it is ended for another reason, the program is no longer needed.
-                    if let Err(stop @ Stop::Memory(_)) = compiled {
-                        generations.give_up(stop.to_string());
-                    }
+            let BesideWorkers(begin) = options.beside_workers;
+            thread::spawn(move || {
+                if beside_packets {
+                    begin();
                 }
+                compile_first(&generations, budget);
             })
         });
         let machine_code = MachineCode {
@@ -140,7 +139,8 @@ impl MachineCode {
             kept_by_returns,
             side_exit,
             obstacles,
-            beside_packets: options.fast_path == FastPath::BesidePackets,
+            beside_packets,
+            beside_workers: options.beside_workers,
             threads: Mutex::new(compiling.into_iter().collect()),
         };
         if !machine_code.beside_packets {
@@ -162,6 +162,7 @@ impl MachineCode {
             side_exit: None,
             obstacles: vec![obstacle],
             beside_packets: false,
+            beside_workers: options.beside_workers,
             threads: Mutex::default(),
         })
     }
@@ -272,7 +273,11 @@ impl MachineCode {
     fn beside(&self, generations: &Arc<Generations>, work: impl FnOnce(&Generations) + Send + 'static) {
         if self.beside_packets {
             let generations = Arc::clone(generations);
-            let thread = thread::spawn(move || work(&generations));
+            let BesideWorkers(begin) = self.beside_workers;
+            let thread = thread::spawn(move || {
+                begin();
+                work(&generations);
+            });
             self.threads().push(thread);
         } else {
             work(generations);
@@ -317,6 +322,19 @@ impl MachineCode {
 
     fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Compiles the variant that is compiled first, within the budget of the thread that loads the program.
+fn compile_first(generations: &Generations, budget: Option<Arc<Budget>>) {
+    let Some(budget) = budget else {
+        generations.compile(0, Order::Cached);
+        return;
+    };
+    let compiled = budget.run(|| generations.compile(0, Order::Cached));
+    // When it is ended for another reason, the program is no longer needed.
+    if let Err(stop @ Stop::Memory(_)) = compiled {
+        generations.give_up(stop.to_string());
     }
 }
 

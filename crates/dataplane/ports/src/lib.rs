@@ -66,7 +66,9 @@ pub use spec::{PortKind, PortSpec, SpecError};
 pub use system::limits::raise_open_files;
 pub use tap::TapPort;
 pub use terminal::{Keys, is_foreground};
-pub use thread::{TimeSlice, allowed_processors, pin_to_processor, set_time_slice, signal, thread_time_ns};
+pub use thread::{
+    TimeSlice, allowed_processors, pin_to_processor, run_beside_workers, set_time_slice, signal, thread_time_ns,
+};
 pub use vhost::{VhostMode, VhostOptions};
 pub use xdp::{XdpPort, try_xdp};
 

@@ -22,8 +22,8 @@ use forebay_p4runtime::KeepingStatus;
 use forebay_packet::PortState;
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::EXPIRY_PROFILES;
-use forebay_pipeline::{FastPath, Pipeline};
-use forebay_ports::{Clock, OpenOptions, PortSpec, PresentMeans};
+use forebay_pipeline::{BesideWorkers, FastPath, Pipeline};
+use forebay_ports::{Clock, OpenOptions, PortSpec, PresentMeans, run_beside_workers};
 use forebay_switch::SharingConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::collections::BTreeMap;
@@ -167,6 +167,7 @@ impl Arguments {
         forebay_pipeline::Options {
             engine: self.engine.of_pipeline(),
             fast_path: FastPath::BesidePackets,
+            beside_workers: BesideWorkers(run_beside_workers),
             memory_limit: self.control.memory.limit(),
             workers: self.switch.worker_count(),
             expiry_profiles,

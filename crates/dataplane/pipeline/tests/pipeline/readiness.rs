@@ -2,7 +2,9 @@
 
 use crate::common::Blocks;
 use forebay_packet::Packet;
-use forebay_pipeline::{Arrival, Engine, FastPath, Options, PacketVerdict, VerdictRun};
+use forebay_pipeline::{Arrival, BesideWorkers, Engine, FastPath, Options, PacketVerdict, VerdictRun};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn options(fast_path: FastPath) -> Options {
     Options {
@@ -31,6 +33,31 @@ fn packets_go_the_slow_path_until_the_short_one_is_ready() {
         _ => None,
     });
     assert_eq!((port, packets[0].data()), (Some(1), &[7, 9][..]));
+}
+
+/// A thread that compiles inherits the processor of the worker that starts it, unless it begins with this.
+#[test]
+fn a_thread_that_compiles_beside_packets_leaves_its_worker_first() {
+    thread_local! {
+        static HAS_BEGUN: Cell<bool> = const { Cell::new(false) };
+    }
+    static BEGUN: AtomicU32 = AtomicU32::new(0);
+    fn begin() {
+        assert!(!HAS_BEGUN.replace(true), "each thread begins once");
+        BEGUN.fetch_add(1, Ordering::Relaxed);
+    }
+    let load = |fast_path| {
+        let switch = Blocks::default().load_with(Options {
+            beside_workers: BesideWorkers(begin),
+            ..options(fast_path)
+        });
+        switch.pipeline.finish_compiling();
+    };
+    load(FastPath::BeforePackets);
+    assert_eq!(BEGUN.load(Ordering::Relaxed), 0, "the program waits for this one");
+    load(FastPath::BesidePackets);
+    assert_eq!(BEGUN.load(Ordering::Relaxed), 1);
+    assert!(!HAS_BEGUN.get(), "it is another thread");
 }
 
 #[test]
