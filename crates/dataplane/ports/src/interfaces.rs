@@ -24,6 +24,14 @@ pub fn interface_names() -> Vec<String> {
     interface::interface_names()
 }
 
+/// The name of the interface that this name is one of: interfaces may have alternative names (`ip link property`). None
+/// when there is no such interface, or the system does not tell.
+pub fn primary_name(name: &str) -> Option<String> {
+    let asking = system::socket(libc::AF_INET, libc::SOCK_DGRAM).ok()?;
+    let index = interface::interface_index(asking.as_fd(), name).ok()?;
+    interface::interface_name(asking.as_fd(), index).ok()
+}
+
 /// What is known of an interface that does not change with packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
@@ -38,9 +46,9 @@ pub struct Link {
 /// What is known of an interface; none when it does not exist or is no Ethernet.
 pub fn link(name: &str) -> Option<Link> {
     let interface = Interface::find(name).ok()?;
-    let speed = std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).unwrap_or_default();
+    let speed = std::fs::read_to_string(format!("/sys/class/net/{}/speed", interface.name)).unwrap_or_default();
     Some(Link {
-        mac_address: interface::interface_mac_address(interface.asking.as_fd(), name).ok(),
+        mac_address: interface::interface_mac_address(interface.asking.as_fd(), &interface.name).ok(),
         mtu: u32::try_from(interface.mtu()).ok(),
         // Drivers that do not know say -1.
         speed_mbps: speed.trim().parse().ok().filter(|speed| *speed > 0),
@@ -72,7 +80,7 @@ pub fn bring_up(name: &str) -> Result<(), OpenError> {
 
 /// An interface that exists, for asking about it.
 pub(crate) struct Interface {
-    /// Its name when it was found.
+    /// Its name when it was found, also when an alternative one was given.
     pub(crate) name: String,
     /// Its number, by which it is known even when it gets another name.
     pub(crate) index: i32,
@@ -110,7 +118,7 @@ impl Interface {
             });
         }
         Ok(Interface {
-            name: name.to_owned(),
+            name: interface::interface_name(asking.as_fd(), index).unwrap_or_else(|_| name.to_owned()),
             index,
             asking,
             carrier: Cell::new(None),

@@ -55,7 +55,7 @@ pub use choose::{Means, PresentMeans};
 pub use clock::Clock;
 pub use confine::{ConfineError, confine, take_capabilities, user_ids};
 pub use error::OpenError;
-pub use interfaces::{Link, bring_up, find_interface, interface_names, link};
+pub use interfaces::{Link, bring_up, find_interface, interface_names, link, primary_name};
 pub use memif::{MemifOptions, MemifRole};
 pub use open::{MEMORY_QUEUE_PACKETS, OpenOptions, OpenedPort, open, open_beside, open_shares};
 pub use packet_socket::PacketPort;

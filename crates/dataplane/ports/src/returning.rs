@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 
-use crate::{OpenError, interface_names};
+use crate::{OpenError, primary_name};
 
 /// Time between two looks for an interface that is away.
 const LOOK: Duration = Duration::from_millis(100);
@@ -128,7 +128,7 @@ fn look_for(group: &Weak<Group>) {
         let Some(group) = group.upgrade() else { return };
         if pause > 0 {
             pause -= 1;
-        } else if interface_names().contains(&group.name) {
+        } else if primary_name(&group.name).is_some() {
             match (group.open)() {
                 Ok(ports) => return group.hand_over(ports),
                 Err(error) => {

@@ -29,7 +29,9 @@ pub struct Arguments {
 
 /// Looks, and says what was found.
 pub fn run(arguments: &Arguments) -> Result<Status> {
-    let checks = Host::this().checks(&arguments.interfaces);
+    let primary = |name: &String| forebay_ports::primary_name(name).unwrap_or_else(|| name.clone());
+    let interfaces: Vec<String> = arguments.interfaces.iter().map(primary).collect();
+    let checks = Host::this().checks(&interfaces);
     let worst = checks.iter().map(|check| check.verdict).max();
     if arguments.json {
         let verdict = worst.map(Verdict::name);

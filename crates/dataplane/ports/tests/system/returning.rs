@@ -57,6 +57,25 @@ fn an_interface_that_is_made_again_is_used_again() {
 }
 
 #[test]
+fn an_interface_with_another_name_is_used_again() {
+    for text in ["0@packet:also0", "0@also0"] {
+        let Some(network) = Network::new() else { return };
+        network.switch.enter(|| {
+            let give_name = || network.switch.ip("link property add dev s0 altname also0");
+            give_name();
+            let mut port = open_text(text, false).expect("the interface is there");
+            assert_eq!(port.name(), "also0");
+            network.switch.ip("link del s0");
+            wait_for(&mut *port, PortState::Gone);
+            network.switch.veth("s0", &network.left, "eth0");
+            give_name();
+            wait_for(&mut *port, PortState::Up);
+            assert_eq!(port.name(), "also0");
+        });
+    }
+}
+
+#[test]
 fn what_is_said_of_a_port_holds_after_its_interface_has_come_back() {
     let Some(network) = Network::new() else { return };
     network.switch.enter(|| {
