@@ -5,7 +5,7 @@ import asyncio
 import finsy as fy
 from finsy.gnmiclient import GNMIClientError
 
-from testbed import ADDRESS, ROOT, Switch, ethernet, expect
+from testbed import ADDRESS, ROOT, Switch, command, ethernet, expect
 
 OPER_STATUS = fy.GNMIPath("interfaces/interface[name=*]/state/oper-status")
 ENABLED = fy.GNMIPath("interfaces/interface/config/enabled")
@@ -38,6 +38,16 @@ async def as_onos(client):
     except GNMIClientError as error:
         code = error.code
     expect(code == fy.GRPCStatusCode.INVALID_ARGUMENT, "finsy: a path of no model is no path")
+
+
+async def changes(client):
+    command("ip", "link", "set", "sw1", "mtu", "1400")
+    for _ in range(100):
+        mtu = await values(client, fy.GNMIPath("interfaces/interface[name=sw1]/state/mtu"))
+        if mtu == {"sw1": 1400}:
+            break
+        await asyncio.sleep(0.1)
+    expect(mtu == {"sw1": 1400}, "finsy: an MTU that has changed is told")
 
 
 async def next_update(updates):
@@ -87,6 +97,7 @@ async def main():
     async with fy.GNMIClient(ADDRESS) as client:
         await facts(client)
         await as_onos(client)
+        await changes(client)
         await disabling(client, bed)
         await sampling(client, bed)
 

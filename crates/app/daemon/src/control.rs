@@ -1,15 +1,18 @@
 //! P4Runtime and gNMI beside a running switch.
 
 use crate::error::Error;
-use crate::gates::Gates;
+use crate::gates::{Gates, present_info};
 use crate::program_slot::ProgramSlot;
 use crate::start::Start;
 use forebay_p4runtime::{Keeper, Now, Settings};
 use forebay_ports::Clock;
 use forebay_server::{CpuPort, DigestSender, Environment, Learned, Link, Options, PortStatus, Running};
 use forebay_switch::PortReport;
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often it is asked what interfaces are: a change of their MTU is not announced.
+const INTERFACES_LOOK: Duration = Duration::from_secs(1);
 
 /// Gives up rights of the process that it does not need any more.
 pub type Confine = Box<dyn FnOnce() -> Result<(), String> + Send + Sync>;
@@ -64,6 +67,9 @@ impl Join {
 pub struct ControlPlane {
     /// The server.
     pub server: Running,
+    /// Ports that are interfaces, by number and name, and when they were looked at last.
+    interfaces: Vec<(u32, String)>,
+    looked: Mutex<Instant>,
 }
 
 impl ControlPlane {
@@ -77,6 +83,19 @@ impl ControlPlane {
             };
             self.server.port_seen(report.number, status);
         }
+        self.look_at_interfaces();
+    }
+
+    /// Tells what interfaces are now, from time to time: one that was made again has another address.
+    fn look_at_interfaces(&self) {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked.elapsed() < INTERFACES_LOOK {
+            return;
+        }
+        *looked = Instant::now();
+        let present = self.interfaces.iter();
+        let present = present.filter_map(|(number, name)| present_info(*number, name));
+        present.for_each(|info| self.server.port_described(info));
     }
 
     /// Keeps all of the state as it is now; for the end of a switch.
@@ -115,6 +134,8 @@ pub fn serve(
     let device = start.device(settings)?;
     let (slot, installed) = (Arc::clone(slot), Arc::clone(slot));
     let ports = std::mem::take(&mut gates.ports);
+    let interfaces = ports.iter().filter(|port| port.mac_address.is_some());
+    let interfaces = interfaces.map(|port| (port.number, port.name.clone())).collect();
     let environment = Environment {
         now: Box::new(move || now(&clock, start_ns)),
         install: Box::new(move |pipeline| {
@@ -133,7 +154,11 @@ pub fn serve(
     };
     let started = forebay_server::start(&server, device, link, environment);
     let server = started.map_err(|error| Error::Control(error.to_string()))?;
-    Ok(ControlPlane { server })
+    Ok(ControlPlane {
+        server,
+        interfaces,
+        looked: Mutex::new(Instant::now()),
+    })
 }
 
 fn now(clock: &Clock, start_ns: u64) -> Now {

@@ -41,13 +41,22 @@ impl Gates {
 }
 
 fn info(number: u32, name: &str, is_interface: bool) -> PortInfo {
-    let link = if is_interface { forebay_ports::link(name) } else { None };
-    let link = link.unwrap_or_default();
-    PortInfo {
+    let present = if is_interface { present_info(number, name) } else { None };
+    present.unwrap_or_else(|| PortInfo {
+        number,
+        name: name.to_string(),
+        ..PortInfo::default()
+    })
+}
+
+/// What an interface is now; none when it is away.
+pub(crate) fn present_info(number: u32, name: &str) -> Option<PortInfo> {
+    let link = forebay_ports::link(name)?;
+    Some(PortInfo {
         number,
         name: name.to_string(),
         mac_address: link.mac_address,
         mtu: link.mtu,
         speed_mbps: link.speed_mbps,
-    }
+    })
 }

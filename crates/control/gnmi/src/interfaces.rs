@@ -4,7 +4,7 @@ use forebay_packet::{DropReason, PortCounters, PortState};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// A port as it is when the switch starts.
+/// What is known of a port beside what it carries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortInfo {
     /// Its P4 number.
@@ -96,6 +96,14 @@ impl Interfaces {
         self.change(number, epoch_ns, |interface| interface.status = status);
     }
 
+    /// Records what a port is now: its MTU may have changed, or another interface may have its name.
+    pub fn describe(&self, info: PortInfo) {
+        let mut interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(interface) = interfaces.get_mut(&info.number) {
+            interface.info = info;
+        }
+    }
+
     /// Takes note that a port is enabled or disabled.
     pub fn enable(&self, number: u32, is_enabled: bool, epoch_ns: i64) {
         self.change(number, epoch_ns, |interface| interface.is_enabled = is_enabled);
@@ -146,6 +154,20 @@ mod tests {
         interfaces.update(0, status, 1);
         let interface = &interfaces.all()[0];
         assert_eq!((interface.in_discards(), interface.out_discards()), (7, 2));
+    }
+
+    #[test]
+    fn a_port_is_what_was_said_of_it_last() {
+        let info = |number, mtu| PortInfo {
+            number,
+            mtu: Some(mtu),
+            ..PortInfo::default()
+        };
+        let interfaces = Interfaces::new(vec![info(1, 1500)], 0);
+        interfaces.describe(info(1, 9000));
+        interfaces.describe(info(2, 9000));
+        let all = interfaces.all();
+        assert_eq!((all.len(), all[0].info.mtu), (1, Some(9000)));
     }
 
     #[test]

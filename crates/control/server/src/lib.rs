@@ -172,6 +172,11 @@ impl Running {
         self.shared.call(|device, _| device.port_changed(port, is_up));
         self.shared.port_seen(port, status);
     }
+
+    /// Tells what a port is, for gNMI, when that may have changed.
+    pub fn port_described(&self, info: PortInfo) {
+        self.shared.port_described(info);
+    }
 }
 
 impl Drop for Running {

@@ -312,6 +312,11 @@ impl Shared {
         self.interfaces.update(port, status, self.epoch_ns());
     }
 
+    /// Takes note of what a port is.
+    pub(crate) fn port_described(&self, info: PortInfo) {
+        self.interfaces.describe(info);
+    }
+
     /// Enables or disables a port.
     pub(crate) fn enable_port(&self, port: u32, is_enabled: bool) {
         (self.environment.enable_port)(port, is_enabled);
