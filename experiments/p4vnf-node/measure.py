@@ -1,16 +1,26 @@
 #!/usr/bin/env python3
 """Scenario 1 of the P4VNF paper, and the chain of scenario 2: throughput and delay of a network function for each use case and frame size, beside the published
-figures and the ceiling of the transport: the kernel's bridge between the same interfaces.
+figures, and the kernel's bridge between the same interfaces.
 
     experiments/p4vnf-node/measure.py [--quick] [--kind packet:] [--case NAME]...
+    experiments/p4vnf-node/measure.py --ceiling [--rounds 3]        # what this machine carries over veth at most, in a few minutes
 
-Writes result.json and result.md. Needs root. Processor 0 has the function, processor 1 the tester.
+Writes result.json or ceiling.json, and result.md of both. Needs root. Processor 0 has the function, processor 1 the tester.
+
+The ceiling is measured in turns with port forwarding, under the same load:
+
+    a wire            no function: the tester alone, its ports are the ends of one veth pair
+    XDP redirect      the kernel in the function's place, on its processor: frames go from interface to interface without a copy
+    bridge, steered   the kernel's bridge, with what comes handed to the function's processor (receive packet steering)
+    bridge            the same in the tester's context
 """
 
 import argparse
 import datetime
 import json
+import os
 import pathlib
+import statistics
 
 from node import SIZES, cases, machine, node, size_of
 
@@ -18,6 +28,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 PUBLISHED_PPS = 70_000
 BRIDGE = "the kernel's bridge"
 CHAIN = "PortFWD, a chain of two"
+WIRE, REDIRECT, STEERED, CONTEXT = CEILINGS = ["a wire", "XDP redirect", "the bridge, steered", "the bridge"]
+ONE = "PortFWD"
+CEILING_SIZES = [64, 512, 1448]
 
 
 def measured(kind, sizes, names):
@@ -41,6 +54,61 @@ def measured(kind, sizes, names):
             with place.chain(folder, defines, entries):
                 found[CHAIN] = place.measure(traffic, sizes)
     return found
+
+
+def ceiling(kind, rounds):
+    """What the machine carries without P4, and with it in turns: contender -> size -> packets a second by round; none where no rate is known."""
+    sizes, load = CEILING_SIZES, [round(os.getloadavg()[0], 1)]
+    rates = {name: {str(size): [] for size in sizes} for name in [*CEILINGS, ONE]}
+    with node(kind) as place:
+        folder, defines, entries, traffic = cases()[ONE]
+        contexts = [place.wire, place.redirect, place.steered_bridge, place.bridge, lambda: place.function(folder, defines, entries)]
+        for _ in range(rounds):
+            for name, context in zip(rates, contexts):
+                print(name, flush=True)
+                with context() as ends:
+                    found = place.measure(traffic, sizes, ends if name == WIRE else ("t1", "t2"))
+                for size, rate in zip(sizes, found):
+                    rates[name][str(size)].append(rate["pps"])
+    return {
+        "date": f"{datetime.date.today()}",
+        "machine": machine(),
+        "load": [*load, round(os.getloadavg()[0], 1)],
+        "rounds": rounds,
+        "sizes": sizes,
+        "rates": rates,
+    }
+
+
+def ceiling_report(found):
+    """Its table in Markdown."""
+
+    def cell(rates):
+        known = [rate for rate in rates if rate]
+        return f"{statistics.median(known) / 1e3:.0f}" if known else "none"
+
+    def ratio(rates, others):
+        """Of rounds in which both are known."""
+        both = [rate / other for rate, other in zip(rates, others) if rate and other]
+        return f"{statistics.median(both):.2f}" if both else ""
+
+    sizes, rates = [str(size) for size in found["sizes"]], found["rates"]
+    rows = [f"| {name} | " + " | ".join(cell(rates[name][size]) for size in sizes) + " |" for name in rates]
+    for name in CEILINGS:
+        rows.append(f"| *{ONE} to {name}* | " + " | ".join(ratio(rates[ONE][size], rates[name][size]) for size in sizes) + " |")
+    return [
+        "## The ceiling of veth on this machine",
+        "",
+        f"Measured on {found['date']}: {found['machine']}; medians of {found['rounds']} rounds in which all took turns, thousands of packets a second; the load of the machine was",
+        f"{found['load'][0]} before and {found['load'][1]} after. *A wire* is the tester alone: both its ports are the ends of one veth pair, so it is what the tester can show. *XDP redirect* hands",
+        "frames on from interface to interface in the kernel's own threads on the function's processor, without a copy. The *steered* bridge forwards on that processor too, the other",
+        "in the tester's context.",
+        "",
+        "| | " + " | ".join(f"{size} B" for size in sizes) + " |",
+        "|---|" + "---|" * len(sizes),
+        *rows,
+        "",
+    ]
 
 
 def microseconds(latency):
@@ -90,6 +158,9 @@ def report(found):
         "context, on the tester's processor, which by `forebay vnf measure` limits nearly all rates here; a function has a processor of its own.",
         "",
     ]
+    path = HERE / "ceiling.json"
+    if path.exists():
+        lines += ceiling_report(json.loads(path.read_text()))
     return "\n".join(lines)
 
 
@@ -98,7 +169,14 @@ def main():
     parser.add_argument("--kind", default="", help="the kind of port in front of an interface's name: packet: or xdp:")
     parser.add_argument("--quick", action="store_true", help="two frame sizes, nothing is written")
     parser.add_argument("--case", action="append", default=[], help="only these use cases")
+    parser.add_argument("--ceiling", action="store_true", help="what this machine carries over veth at most")
+    parser.add_argument("--rounds", type=int, default=3, help="of --ceiling")
     options = parser.parse_args()
+    if options.ceiling:
+        found = ceiling(options.kind, options.rounds)
+        (HERE / "ceiling.json").write_text(json.dumps(found, indent=1) + "\n")
+        (HERE / "result.md").write_text(report(json.loads((HERE / "result.json").read_text())))
+        return
     sizes = [64, 1448] if options.quick else SIZES
     found = {
         "date": f"{datetime.date.today()}",

@@ -229,8 +229,53 @@ class Node:
         self.switch.run("ip", "link", "del", "m1")
 
     @contextlib.contextmanager
+    def wire(self):
+        """No function: the tester's ports are the ends of one veth pair. Gives their names."""
+        self.tester.run("ip", "link", "add", "name", "w1", "mtu", "1700", "type", "veth", "peer", "name", "w2", "mtu", "1700")
+        for name in ("w1", "w2"):
+            self.tester.run("sysctl", "-qw", f"net.ipv6.conf.{name}.addr_gen_mode=1")
+            self.tester.run("ip", "link", "set", name, "up")
+        yield ("w1", "w2")
+        self.tester.run("ip", "link", "del", "w1")
+
+    @contextlib.contextmanager
+    def redirect(self):
+        """The kernel in the function's place, by XDP: it hands on frames as they are, in threads on the function's processor."""
+        process = self.switch.start(sys.executable, ROOT / "experiments/p4vnf-node/redirect.py", "n1", "n2", name="redirect")
+        wait_until(lambda: process.poll() is not None or b"ready" in process.output.read_bytes(), "frames are redirected")
+        if process.poll() is not None:
+            raise Failed(process.output.read_text()[-800:])
+        # Frames are redirected only to an interface whose other end has a program or this.
+        for name in ("t1", "t2"):
+            self.tester.run("ethtool", "-K", name, "gro", "on")
+        before = napi_threads()
+        for name in ("n1", "n2"):
+            self.switch.run("sh", "-c", f"echo 1 > /sys/class/net/{name}/threaded")
+        for thread in napi_threads() - before:
+            os.sched_setaffinity(thread, {SWITCH_PROCESSOR})
+            os.setpriority(os.PRIO_PROCESS, thread, -20)
+        yield
+        for name in ("n1", "n2"):
+            self.switch.run("sh", "-c", f"echo 0 > /sys/class/net/{name}/threaded")
+        for name in ("t1", "t2"):
+            self.tester.run("ethtool", "-K", name, "gro", "off")
+        stop(process)
+
+    @contextlib.contextmanager
+    def steered_bridge(self):
+        """The bridge, with what comes handed to the function's processor (receive packet steering)."""
+        with self.bridge():
+            self.steer(1 << SWITCH_PROCESSOR)
+            yield
+            self.steer(0)
+
+    def steer(self, processors):
+        for name in ("n1", "n2"):
+            self.switch.run("sh", "-c", f"echo {processors:x} > /sys/class/net/{name}/queues/rx-0/rps_cpus")
+
+    @contextlib.contextmanager
     def bridge(self):
-        """The kernel's own bridge in the function's place."""
+        """The kernel's own bridge in the function's place, which forwards in the tester's context."""
         self.switch.run("ip", "link", "add", "name", "bridge0", "type", "bridge", "mcast_snooping", "0")
         for name in ("n1", "n2"):
             self.switch.run("ip", "link", "set", name, "master", "bridge0")
@@ -238,13 +283,13 @@ class Node:
         yield
         self.switch.run("ip", "link", "del", "bridge0")
 
-    def measure(self, traffic, sizes):
-        """What passes, by `forebay vnf measure`."""
+    def measure(self, traffic, sizes, ends=("t1", "t2")):
+        """What passes, by `forebay vnf measure` between these interfaces."""
         found = []
         for size in sizes:
             test = self.file("traffic.toml", traffic(size))
             words = [TESTER, "vnf", "measure", "portfwd", "--traffic", test, "--sizes", size, "--json"]
-            words += ["--uplink", f"{self.kind}t1", "--downlink", f"{self.kind}t2"]
+            words += ["--uplink", f"{self.kind}{ends[0]}", "--downlink", f"{self.kind}{ends[1]}"]
             said = self.tester.run(*self.pinned(TESTER_PROCESSOR, *words), check=False, timeout=300)
             place = said.find("{")
             answer = json.loads(said[place:]) if place >= 0 else {}
@@ -269,6 +314,16 @@ class Node:
         if not out.exists():
             raise Failed(said[-500:])
         return json.loads(out.read_text())
+
+
+def napi_threads():
+    """The kernel's threads for single interfaces (`napi/NAME-NUMBER`), on any namespace's account."""
+    found = set()
+    for comm in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if comm.read_text().startswith("napi/"):
+                found.add(int(comm.parent.name))
+    return found
 
 
 def machine():
