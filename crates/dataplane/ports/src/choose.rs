@@ -2,8 +2,8 @@
 //!
 //! The order is by speed, measured (`docs/ports.md`): AF_XDP with the program in the driver, then packet sockets.
 //! AF_XDP through the kernel's stack (generic) is never chosen: it is not faster than a packet socket on every machine,
-//! and loses the super-frames of local senders. Nor is AF_XDP chosen for a TAP device, which has such senders and a driver
-//! that runs programs, or for an interface with an address, which the kernel could not answer for any more.
+//! and loses the super-frames of local senders. Nor is AF_XDP chosen for an interface with an address, which the kernel
+//! could not answer for any more, or for a TAP device or a bond, whose drivers run programs, but lose frames then.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -241,23 +241,29 @@ fn holder(error: &OpenError) -> Option<&'static str> {
     }
 }
 
-/// The driver of TAP devices. Their other ends, such as virtual machines, go on to send super-frames when a program is
-/// attached.
-const TAP_DRIVER: &str = "tun";
-
 /// Why an interface should not be opened through AF_XDP.
 fn obstacle(interface: &Interface) -> Option<String> {
     let name = &interface.name;
     if interface.has_address() {
-        Some(format!(
+        return Some(format!(
             "it has an address, so the kernel needs its frames too; xdp:{name} would take them"
-        ))
-    } else if interface.driver().is_some_and(|driver| driver == TAP_DRIVER) {
-        Some(format!(
+        ));
+    }
+    obstacle_of_driver(&interface.driver()?, name)
+}
+
+/// Why interfaces of some drivers should not be, though these run XDP programs.
+fn obstacle_of_driver(driver: &str, name: &str) -> Option<String> {
+    match driver {
+        // Virtual machines, for example, go on to send super-frames when a program is attached.
+        "tun" => Some(format!(
             "it is a TAP device, whose other end may send super-frames of TCP; xdp:{name} would drop them"
-        ))
-    } else {
-        None
+        )),
+        // The kernel gives a socket only what comes by the interface that it is bound to.
+        "bonding" => Some(format!(
+            "it is a bond, and its frames come by its members; xdp:{name} would get none of them"
+        )),
+        _ => None,
     }
 }
 
@@ -272,5 +278,13 @@ mod tests {
         assert!(means.is_interface() && Means::packet(true).is_interface());
         let means = means.because("the driver cannot");
         assert_eq!(means.to_string(), "AF_PACKET socket (the driver cannot)");
+    }
+
+    #[test]
+    fn drivers_that_lose_frames_are_not_chosen() {
+        let reason = |driver: &str| obstacle_of_driver(driver, "x0");
+        assert!(reason("tun").is_some_and(|reason| reason.contains("super-frames")));
+        assert!(reason("bonding").is_some_and(|reason| reason.contains("members")));
+        assert_eq!(reason("veth"), None);
     }
 }
