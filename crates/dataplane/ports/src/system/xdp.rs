@@ -277,6 +277,15 @@ impl XdpSocket {
         true
     }
 
+    /// The longest packet that can be received, in bytes.
+    pub(crate) fn longest_received(&self) -> usize {
+        if self.pieces {
+            usize::MAX
+        } else {
+            XdpSocket::room(self.frame_bytes)
+        }
+    }
+
     /// The longest packet that can be sent, in bytes.
     pub(crate) fn longest(&self) -> usize {
         // The kernel takes 17 pieces (MAX_SKB_FRAGS) of a packet.

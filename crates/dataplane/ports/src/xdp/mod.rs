@@ -17,7 +17,7 @@
 //!   native program is attached. Generic mode has no such protection; longer frames than fit are counted as
 //!   [`DropReason::Truncated`] there.
 //! * **Long frames** take several pieces of memory (Linux 6.6 and a driver that can); otherwise such an interface is
-//!   refused.
+//!   refused. When the MTU becomes larger than the memory is for, the port is gone, and is opened again with more.
 
 mod open;
 mod program;
@@ -61,7 +61,7 @@ pub struct XdpPort {
     how: Attachment,
     copy_mode: CopyMode,
     state: PortState,
-    /// The interface was taken away from the sockets, or receives by other queues too.
+    /// The interface was taken away from the sockets, receives by other queues too, or has longer frames.
     is_cut_off: bool,
     /// None when it receives by one queue because that was asked for.
     queue_watch: Option<QueueWatch>,
@@ -124,13 +124,17 @@ impl XdpPort {
 
     /// Finds out whether the interface is up, down or gone, and how long its frames may be.
     fn look_at_interface(&mut self) {
+        let mtu = self.interface.mtu();
         self.is_cut_off |= self.sockets.iter().any(XdpSocket::has_lost_interface);
+        // Drivers that run the program and take such an MTU can also give frames in pieces. Without the driver, frames
+        // that fit go on to come.
+        self.is_cut_off |= self.is_native() && mtu + open::HEADERS > self.sockets[0].longest_received();
         self.state = if self.is_cut_off {
             PortState::Gone
         } else {
             self.interface.state()
         };
-        self.longest = (self.interface.mtu() + ETHERNET_HEADER).min(self.sockets[0].longest());
+        self.longest = (mtu + ETHERNET_HEADER).min(self.sockets[0].longest());
     }
 
     /// The error of a port whose interface is gone.
@@ -138,7 +142,7 @@ impl XdpPort {
         match self.state {
             PortState::Gone => Err(PortError::Gone {
                 port: self.interface.name.clone(),
-                detail: "the interface was deleted or moved to another network namespace, or its queues have changed"
+                detail: "the interface was deleted or moved to another network namespace, or has other queues or a larger MTU"
                     .to_owned(),
             }),
             _ => Ok(()),

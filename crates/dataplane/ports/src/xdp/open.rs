@@ -26,7 +26,7 @@ const SMALL_FRAME: usize = 2048;
 const LARGE_FRAME: usize = 4096;
 
 /// Ethernet header and two VLAN tags, which do not count for the MTU.
-const HEADERS: usize = 22;
+pub(super) const HEADERS: usize = 22;
 
 /// How long a queue may be busy because a socket that was closed is still being cleared away.
 const CLEARING_TIME: Duration = Duration::from_secs(1);

@@ -162,6 +162,31 @@ fn an_interface_that_was_away_while_nobody_looked_is_used_again() {
     }
 }
 
+#[test]
+fn an_interface_with_a_larger_mtu_than_before_brings_longer_frames() {
+    for text in ["0@s0", "0@xdp:s0"] {
+        let Some(network) = Network::new() else { return };
+        network.switch.enter(|| {
+            let mut port = open_text(text, false).expect("the interface is there");
+            wait_for(&mut *port, PortState::Up);
+            network.left.ip("link set eth0 mtu 9000");
+            for mtu in [3000, 9000] {
+                network.switch.ip(&format!("link set s0 mtu {mtu}"));
+                wait_for(&mut *port, PortState::Gone);
+                wait_for(&mut *port, PortState::Up);
+                let mut far = network
+                    .left
+                    .enter(|| PacketPort::open("eth0", false))
+                    .expect("it is there");
+                assert_eq!(send(&mut far, &[frame(mtu)]), Ok(1));
+                receive_until(&mut *port, |received| received == frame(mtu));
+                assert_eq!(send(&mut *port, &[frame(mtu)]), Ok(1));
+                receive_until(&mut far, |received| received == frame(mtu));
+            }
+        });
+    }
+}
+
 /// Sets the queues of an interface; false, with a message, where the program is not installed.
 fn set_queues(arguments: &[&str]) -> bool {
     match std::process::Command::new("ethtool").arg("-L").args(arguments).output() {
