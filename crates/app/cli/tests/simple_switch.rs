@@ -151,6 +151,34 @@ fn a_log_that_cannot_be_written_is_named_before_anything_runs() {
 }
 
 #[test]
+fn a_log_on_a_full_disk_says_why_it_ends_and_stops_no_packet() {
+    let folder = folder();
+    symlink("/dev/full", folder.path().join("log.txt")).expect("a link");
+    capture(&folder.path().join("left_in.pcap"), &[&[1; 60]]);
+    capture(&folder.path().join("right_in.pcap"), &[]);
+    let output = named(folder.path(), "simple_switch")
+        .args([
+            "-i",
+            "1@left",
+            "2@right",
+            "--use-files",
+            "0",
+            "--log-file",
+            "log",
+            "--entries",
+            ENTRIES,
+            PROGRAM,
+        ])
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("it ends here: No space left on device"), "{said}");
+    let sent = std::fs::read(folder.path().join("right_out.pcap")).expect("a capture");
+    assert_eq!(read_all(&sent).expect("a capture").len(), 1);
+}
+
+#[test]
 fn options_that_make_no_sense_are_one_error() {
     let folder = folder();
     let refused = named(folder.path(), "simple_switch_grpc")

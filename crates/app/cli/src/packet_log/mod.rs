@@ -169,9 +169,9 @@ impl State {
     }
 
     fn with_sink(&mut self, action: impl FnOnce(&mut Sink) -> std::io::Result<()>) {
-        if self.sink.as_mut().is_some_and(|sink| action(sink).is_err()) {
+        if let Some(Err(error)) = self.sink.as_mut().map(action) {
             self.sink = None;
-            crate::output::warning("the log cannot be written any more; it ends here");
+            crate::output::warning(&format!("the log cannot be written any more; it ends here: {error}"));
         }
     }
 }
