@@ -4,7 +4,7 @@
 //! |---|---|
 //! | STF commands | anything else |
 //! | commands of simple_switch_CLI | one of its lines is one: `table_add`, `mc_mgrp_create`, … |
-//! | text of a P4Runtime `WriteRequest` | `.txtpb`, `.textproto`, `.pbtxt` |
+//! | text of a P4Runtime `WriteRequest` | `.txtpb`, `.textproto`, `.pbtxt`, or one of its fields at its beginning: `updates {` |
 //! | JSON as P4 tutorials have it: `table_entries`, `multicast_group_entries`, `clone_session_entries` | `.json`, or a `{` at its beginning |
 
 use crate::control_plane::ControlOptions;
@@ -20,8 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct EntriesOptions {
     /// Table entries, clone sessions, multicast groups: an STF file, whose packets are passed over, the text of a
-    /// P4Runtime WriteRequest (.txtpb, .textproto, .pbtxt), JSON with table_entries (.json), or commands of
-    /// simple_switch_CLI
+    /// P4Runtime WriteRequest, JSON with table_entries, or commands of simple_switch_CLI
     #[arg(long, value_name = "FILE")]
     pub entries: Option<PathBuf>,
     /// Do all commands of the entries' file that can be done, with a warning for each other one, as simple_switch_CLI
@@ -66,7 +65,7 @@ impl Entries {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let in_file = |error: String| anyhow!("{}: {error}", path.display());
         let contents = match extension {
-            Some("txtpb" | "textproto" | "pbtxt") => {
+            _ if matches!(extension, Some("txtpb" | "textproto" | "pbtxt")) || is_write_request(&text) => {
                 let request: WriteRequest = forebay_protocol::text::read("p4.v1.WriteRequest", &text)
                     .map_err(|error| in_file(format!("this is no p4.v1.WriteRequest: {error}")))?;
                 Contents::Updates(request.updates)
@@ -173,7 +172,21 @@ impl Entries {
 
 /// What may be given.
 const KINDS: &str = "  expected STF commands (add TABLE KEY:VALUE ACTION(PARAMETER:VALUE)), commands of \
-                     simple_switch_CLI, the text of a P4Runtime WriteRequest (.txtpb), or JSON with table_entries";
+                     simple_switch_CLI, the text of a P4Runtime WriteRequest, or JSON with table_entries";
+
+/// Whether a text begins as that of a `WriteRequest`. Such files have many names: `entries.pb.txt`, `entries.prototxt`.
+fn is_write_request(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let is_field = |rest: &str| rest.trim_start().starts_with([':', '{']);
+    first.is_some_and(|line| {
+        let mut rests = REQUEST_FIELDS.iter().filter_map(|field| line.strip_prefix(*field));
+        rests.any(is_field)
+    })
+}
+
+/// The fields of `p4.v1.WriteRequest`.
+const REQUEST_FIELDS: [&str; 6] = ["device_id", "role_id", "role", "election_id", "updates", "atomicity"];
 
 /// What a file without any STF command is, if it is one of the files that lie beside programs.
 fn other_kind(text: &str) -> Option<&'static str> {
@@ -184,9 +197,6 @@ fn other_kind(text: &str) -> Option<&'static str> {
     }
     if begins(&["pkg_info", "tables {", "actions {"]) {
         return Some("a P4Info");
-    }
-    if begins(&["updates {", "device_id:"]) {
-        return Some("the text of a WriteRequest, whose name must end with .txtpb");
     }
     None
 }
@@ -200,5 +210,17 @@ mod tests {
         assert_eq!(other_kind("#include <core.p4>\n"), Some("a P4 program"));
         assert_eq!(other_kind("pkg_info {\n}"), Some("a P4Info"));
         assert_eq!(other_kind("add t k:1 a()\n# table one\n"), None);
+    }
+
+    #[test]
+    fn a_write_request_is_told_by_its_first_field() {
+        assert!(is_write_request(
+            "# proto-message: WriteRequest\n\nupdates {\n  type: INSERT\n}\n"
+        ));
+        assert!(is_write_request("device_id: 1\nupdates: {}\n"));
+        assert!(!is_write_request("add updates k:1 a()\n"));
+        assert!(!is_write_request("actions {\n}\n"));
+        assert!(!is_write_request("{ \"table_entries\": [] }"));
+        assert!(!is_write_request(""));
     }
 }
