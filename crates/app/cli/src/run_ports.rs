@@ -93,9 +93,10 @@ impl Incomplete {
     /// # Errors
     /// When not.
     pub fn check(&self) -> Result<()> {
-        match self.0.load(Ordering::Relaxed) {
-            true => bail!("--pcap: not all packets are in the files"),
-            false => Ok(()),
+        if self.0.load(Ordering::Relaxed) {
+            bail!("--pcap: not all packets are in the files")
+        } else {
+            Ok(())
         }
     }
 }
