@@ -116,7 +116,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("E0509", "extern E { void E(); }"),
     (
         "E0510",
-        "$ control c() { @name(\".x\") action a() {} @name(\".x\") action b() {} apply {} }",
+        "$ control c() { @name(\".x\") action a() {} @name(\".x\") action b(bit<8> v) {} apply {} }",
     ),
     ("E0511", "extern void f(out bit<8> x = 1);"),
     ("E0512", "extern E { E(); void f(in bit<8> x); void f(in bit<9> x); }"),

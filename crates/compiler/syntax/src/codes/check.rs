@@ -115,14 +115,14 @@ codes! {
     E0509 INVALID_METHOD: "invalid method of an extern",
         "A method needs a result type; a constructor has the extern's name, no result type and parameters without directions.";
     E0510 CONTROL_PLANE_NAME: "control-plane name given twice",
-        "Two objects have the same name in the control plane. Change one of the @name annotations.";
+        "Two objects have the same name in the control plane. Change one of the @name annotations. Two actions may share a name if they take the same data and no table has both.";
     E0511 INVALID_DEFAULT: "default value not allowed",
         "Default values must be compile-time constants; out, inout and optional parameters have none.";
     E0512 DUPLICATE_OVERLOAD: "declaration differs from an earlier one",
         "Functions, methods and constructors of the same name must differ in the number or the names of their parameters.";
 
     W0501 SHARED_NAME: "control-plane name of two things",
-        "Two keys of a table have one name, or a table and an action. P4_16 wants every name once; P4Runtime's ids still tell them apart, but entries that name keys cannot.";
+        "Two keys of a table have one name, or a table and an action, whom P4Runtime's ids still tell apart, though entries that name keys cannot; or two actions that take the same data and are in no table together, which are one to the control plane. P4_16 wants every name once.";
 
     E0601 TABLE_WITHOUT_ACTIONS: "table without actions",
         "Every table needs an `actions` property; the list may be empty.";

@@ -49,6 +49,10 @@ const REASONS: &[(&str, &str)] = &[
         "p4_16_errors/issue5703_header_union_stack.p4",
         "computed indices into stacks of unions are supported here",
     ),
+    (
+        "p4_16_errors/multicast-bmv2.p4",
+        "two actions that the control plane can take for one earn a warning here; p4c refuses them only when it writes a P4Info",
+    ),
     ("p4_16_errors/spec-ex32_e.p4", "`@length` is not an annotation of P4_16"),
 ];
 
