@@ -15,6 +15,7 @@ import tempfile
 import typing
 
 import finsy as fy
+import finsy.p4client
 import forms
 import grpc
 from finsy.proto import p4r
@@ -24,6 +25,10 @@ from finsy.switch import SwitchFailFastError
 UNANSWERED = (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.DEADLINE_EXCEEDED, fy.GRPCStatusCode.CANCELLED)
 # Of time-outs and of options, in seconds: idle times of entries are nanoseconds in 64 bits.
 SECONDS_MAX = 1_000_000
+# The most that a call may take. finsy gives ten seconds, in which not even a quarter of a million entries can be read on a
+# busy machine.
+CALL_SECONDS = 600
+finsy.p4client._DEFAULT_RPC_TIMEOUT = CALL_SECONDS
 # Between two looks at the ports of a switch.
 LINK_SECONDS = 0.1
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
@@ -318,7 +323,7 @@ class Entries:
     Only what differs is written, so that traffic goes on when a control program starts again.
     """
 
-    # Updates of one write: more would take the switch longer than finsy waits for its answer.
+    # Updates of one write, which is one message.
     BATCH = 1 << 16
 
     def __init__(self, switch):

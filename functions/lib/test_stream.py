@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Control programs send to the stream of their switch one message after another. Needs finsy."""
+"""Control programs send to the stream of their switch one message after another, and wait for calls. Needs finsy."""
 
 import asyncio
 import pathlib
@@ -31,6 +31,20 @@ class Stream(unittest.TestCase):
 
         asyncio.run(run())
         self.assertEqual(sent, list(range(10)))
+
+
+class Calls(unittest.TestCase):
+    def test_a_large_table_may_take_longer_than_finsy_gives(self):
+        given = []
+
+        async def write(_, timeout):
+            given.append(timeout)
+
+        client = object.__new__(control.finsy.p4client.P4Client)
+        client._stub, client._complete_request = types.SimpleNamespace(Write=write), None
+        client._log_msg = lambda _: None
+        asyncio.run(client.request(control.p4r.WriteRequest()))
+        self.assertEqual(given, [control.CALL_SECONDS])
 
 
 if __name__ == "__main__":

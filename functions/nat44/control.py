@@ -36,7 +36,7 @@ LEARNT = ("subscribers", "blocks", "filters", "fragments")
 MAPPING_SECONDS = ("udp_seconds", "icmp_seconds", "tcp_transitory_seconds", "tcp_established_seconds")
 # As in packet.p4. A subscriber that `subscribers` has no room for would get another block with each mapping.
 SUBSCRIBERS, FIRST_PORTS = 65536, 1024
-# More entries would take the switch longer than finsy waits for its answer.
+# Entries of one write, which is one message.
 DELETED_AT_ONCE = 10_000
 # Within this time after a block has been given back the switch says so: it looks every 0.1 s. No block ends earlier
 # than after a second.
