@@ -8,8 +8,12 @@ import subprocess
 import tempfile
 
 import finsy as fy
+import finsy.p4client
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1]
+# The most that a call may take. finsy gives ten seconds, which a busy machine may need to compile a large program.
+CALL_SECONDS = 600
+finsy.p4client._DEFAULT_RPC_TIMEOUT = CALL_SECONDS
 
 
 def options(about):
