@@ -25,6 +25,7 @@ pub mod control;
 pub mod evaluation;
 pub mod flows;
 pub mod frames;
+mod growth;
 pub mod machine;
 pub mod report;
 pub mod ring;

@@ -3,6 +3,7 @@
 use crate::evaluation::{Evaluation, Figure, Found, Standing};
 use crate::flows::{FlowResult, LOADS};
 use crate::frames::CHECK_SEQUENCE_BYTES;
+use crate::growth::{Condition, growth_table, growths};
 use crate::rules::Kind;
 use crate::table_size::Attempt;
 use crate::trials::LoadResult;
@@ -86,11 +87,11 @@ impl Found {
         let mut all: Vec<Figure> = self.flows.iter().flat_map(flow_figures).collect();
         let mut figure = |quantity: String, value: f64| all.push(Figure::new(quantity, value));
         for condition in Condition::ALL {
-            for (kind, bytes, percent) in growths(&self.flows, condition) {
-                let (kind, condition) = (kind.name(), condition.name());
+            for growth in growths(&self.flows, "RmaxF1k", condition) {
+                let (kind, bytes, condition) = (growth.kind.name(), growth.frame_bytes, condition.name());
                 figure(
                     format!("growth of latency p50 from R1F1 to RmaxF1k (%), {kind}, {bytes} B, {condition}"),
-                    percent,
+                    growth.percent,
                 );
             }
         }
@@ -219,10 +220,13 @@ impl Found {
             for load in result.loads.iter().chain(&result.common) {
                 flow_row(result, load, out);
             }
+            if result.ndr_pps.is_none() {
+                row_without_load(result, out);
+            }
         }
         out.push_str(
             "\nThe load is a share of the highest one without loss; the last one of a case is the same rate for all cases with frames of this \
-             length, half of the least of their highest. Growth is from case to case: at the highest rate of each (the published condition), at 90 % of it, and at one rate for all. *Outliers* lie above the box by more than 1.5 times its height. \
+             length, half of the least of their highest. *Outliers* lie above the box by more than 1.5 times its height. \
              Packets that were due while the tester itself stood still for more than 0.1 ms are left out of the first columns \
              and counted in *all packets*. Of several trials, in which the cases take turns, the one with the middle median is shown, with \
              the least and the largest median; those with a *late sender* (the load was not reached: it needed 0.1 % longer than intended, or its \
@@ -232,6 +236,7 @@ impl Found {
              *Confirmations failed*: loads that the search had found and that did not hold in most of three trials as long as those of latency; the \
              search went on below each.\n\n",
         );
+        growth_table(&self.flows, out);
     }
 
     fn size_table(&self, out: &mut String) {
@@ -464,6 +469,23 @@ fn cumulated(histogram: &[(u64, u64, u64)], count: u64) -> Vec<Point> {
     points
 }
 
+/// A case of which no load is known that it carries: it has no latency.
+fn row_without_load(result: &FlowResult, out: &mut String) {
+    let case = &result.case;
+    let _ = writeln!(
+        out,
+        "| {} | {} | {} | {} | {} | none without loss | {} {} | {} |",
+        result.kind.name(),
+        case.name,
+        case.rules,
+        case.flows,
+        result.frame_bytes,
+        "| ".repeat(15),
+        result.limited_by.name(),
+        result.confirmed.cell()
+    );
+}
+
 fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     let us = |ns: u64| short(ns as f64 / US);
     let if_undisturbed = |text: String| load.undisturbed().map(|_| text).unwrap_or_default();
@@ -503,70 +525,6 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
         result.limited_by.name(),
         result.confirmed.cell()
     );
-}
-
-/// Trials with a punctual sender that a growth needs of both cases, if not all were: the median of fewer is that of one
-/// moment.
-const PUNCTUAL_MIN: usize = 3;
-
-/// The load at which the latency of two cases is compared.
-#[derive(Clone, Copy)]
-enum Condition {
-    /// Each case at its highest load without loss: the paper's.
-    Highest,
-    /// Each case at nine tenths of it.
-    NineTenths,
-    /// All cases at one rate.
-    OneRate,
-}
-
-impl Condition {
-    const ALL: [Condition; 3] = [Condition::Highest, Condition::NineTenths, Condition::OneRate];
-
-    fn of_share(share: f64) -> Condition {
-        if share < 1.0 {
-            Condition::NineTenths
-        } else {
-            Condition::Highest
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Condition::Highest => "highest rate",
-            Condition::NineTenths => "90 % of the highest rate",
-            Condition::OneRate => "one rate for all cases",
-        }
-    }
-
-    fn load(self, result: &FlowResult) -> Option<&LoadResult> {
-        let of_share = |at: usize| result.loads.iter().find(|load| load.share == LOADS[at]);
-        match self {
-            Condition::Highest => of_share(0),
-            Condition::NineTenths => of_share(1),
-            Condition::OneRate => result.common.as_ref(),
-        }
-    }
-}
-
-/// By how many percent the median grows from R1F1 to RmaxF1k under `condition`, by kind and length; left out where too
-/// few trials were punctual.
-fn growths(results: &[FlowResult], condition: Condition) -> Vec<(Kind, usize, f64)> {
-    let median = |kind, bytes, case: &str| {
-        let result = results
-            .iter()
-            .find(|result| result.kind == kind && result.frame_bytes == bytes && result.case.name == case)?;
-        let load = condition.load(result)?;
-        let median = load.undisturbed()?.p50_ns as f64;
-        load.is_punctual(PUNCTUAL_MIN).then_some(median)
-    };
-    let firsts = results.iter().filter(|result| result.case.name == "R1F1");
-    let growth = |result: &FlowResult| {
-        let (kind, bytes) = (result.kind, result.frame_bytes);
-        let (before, after) = (median(kind, bytes, "R1F1")?, median(kind, bytes, "RmaxF1k")?);
-        Some((kind, bytes, 100.0 * (after / before - 1.0)))
-    };
-    firsts.filter_map(growth).collect()
 }
 
 /// The median; 0 of nothing.
@@ -682,6 +640,7 @@ mod tests {
             trials: 5,
             late_trials: if is_late { 5 } else { 0 },
             medians_ns: (8_000, 8_000),
+            turns_ns: Vec::new(),
         };
         let result = FlowResult {
             kind: Kind::Exact,
@@ -702,6 +661,10 @@ mod tests {
             flow_row(&result, &load(is_late), &mut out);
             out
         };
+        let mut without_load = String::new();
+        row_without_load(&result, &mut without_load);
+        let columns = |row: &str| row.matches('|').count();
+        assert_eq!(columns(&without_load), columns(&row(false)), "{without_load}");
         let shown = row(false);
         assert!(
             shown.contains("| 8.00 | 7 | 8.00, 8.00 | 8.00 to 8.00 | 0 of 5 |"),

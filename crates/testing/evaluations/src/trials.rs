@@ -111,6 +111,9 @@ pub struct LoadResult {
     /// The least and the largest median of the trials that count.
     #[serde(default)]
     pub medians_ns: (u64, u64),
+    /// The median of each trial, in their order; none where the sender was late or the machine disturbed all packets.
+    #[serde(default)]
+    pub turns_ns: Vec<Option<u64>>,
 }
 
 impl LoadResult {
@@ -119,6 +122,10 @@ impl LoadResult {
     pub fn middle(all: Vec<LoadResult>) -> Option<LoadResult> {
         let trials = all.len() as u64;
         let late_trials = all.iter().filter(|load| load.is_late).count() as u64;
+        let turns_ns = all
+            .iter()
+            .map(|load| load.undisturbed().map(|latency| latency.p50_ns))
+            .collect();
         let counts = |load: &LoadResult| load.undisturbed().is_some();
         let has_good = all.iter().any(counts);
         let mut chosen: Vec<LoadResult> = all.into_iter().filter(|load| !has_good || counts(load)).collect();
@@ -129,13 +136,14 @@ impl LoadResult {
             trials,
             late_trials,
             medians_ns,
+            turns_ns,
             ..middle
         })
     }
 
     /// Whether all trials, or at least `trials_min` of them, had a punctual sender.
     pub(crate) fn is_punctual(&self, trials_min: usize) -> bool {
-        self.late_trials == 0 || self.trials - self.late_trials >= trials_min as _
+        self.late_trials == 0 || self.trials - self.late_trials >= trials_min as u64
     }
 
     /// How many of the trials had a late sender, in words.
@@ -254,6 +262,7 @@ impl Trials {
             trials: 1,
             late_trials: u64::from(trial.is_late()),
             medians_ns: (path.latency.p50_ns, path.latency.p50_ns),
+            turns_ns: Vec::new(),
         })
     }
 
@@ -415,12 +424,14 @@ mod tests {
                 trials: 1,
                 late_trials: 0,
                 medians_ns: (0, 0),
+                turns_ns: Vec::new(),
             }
         };
         let all = vec![of(5, false), of(100, true), of(3, false), of(4, false)];
         let middle = LoadResult::middle(all).expect("some");
         assert_eq!((middle.latency.p50_ns, middle.trials, middle.late_trials), (4, 4, 1));
         assert_eq!(middle.medians_ns, (3, 5));
+        assert_eq!(middle.turns_ns, [Some(5), None, Some(3), Some(4)]);
         assert!(LoadResult::middle(vec![of(1, true)]).expect("one").is_late);
     }
 
