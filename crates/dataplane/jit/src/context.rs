@@ -42,12 +42,6 @@ pub(crate) struct Context<'a> {
     pub(crate) steps_left: Later<u64>,
     /// The `error` with which a parser rejected.
     pub(crate) error: Later<u64>,
-    /// Whether the last lookup hit.
-    pub(crate) hit: Later<u64>,
-    /// The colour of the last lookup's direct meter; [`NO_COLOR`] without one.
-    pub(crate) color: Later<u64>,
-    /// The action data of the last lookup; each argument takes as many words as it needs.
-    pub(crate) arguments: Later<*const u64>,
     /// On the fast path: the port by which the packets arrived.
     pub(crate) ingress_port: Later<u64>,
     /// On the fast path: the time of their arrival.
@@ -134,7 +128,7 @@ pub(crate) struct Context<'a> {
     pub(crate) random: Random,
 }
 
-/// The value of [`Context::color`] without a colour.
+/// Stands for the colour of a packet that was not metered.
 pub(crate) const NO_COLOR: u64 = u64::MAX;
 
 /// The return value of compiled code: how a body ended.
@@ -160,9 +154,6 @@ impl<'a> Context<'a> {
             temporaries: ptr::null_mut(),
             steps_left: Later::uninit(),
             error: Later::uninit(),
-            hit: Later::uninit(),
-            color: Later::uninit(),
-            arguments: Later::uninit(),
             ingress_port: Later::uninit(),
             timestamp_us: Later::uninit(),
             last_queue: Later::uninit(),
@@ -263,8 +254,6 @@ pub struct Memory {
     pub(crate) temporaries: Vec<u64>,
     /// The key of a lookup.
     pub(crate) key: Vec<Bits>,
-    /// See [`Context::arguments`].
-    pub(crate) arguments: Vec<u64>,
     /// The input of a hash that compiled code does not assemble itself.
     pub(crate) hash_input: BitBuffer,
     /// The lanes and queues of the fast path.

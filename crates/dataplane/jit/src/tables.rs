@@ -3,7 +3,7 @@
 use crate::arrays::Arrays;
 use crate::route::Replica;
 use forebay_bits::Bits;
-use forebay_exec::{Lookup, Objects, PacketFacts};
+use forebay_exec::{Objects, PacketFacts};
 use forebay_ir::{CounterId, MatchKind, MeterId, Program, Table, TableId};
 use forebay_tables::{KeyLayout, KeySpec, Pin, RecordLayout, Search, TableView};
 use std::sync::atomic::AtomicU64;
@@ -12,17 +12,6 @@ use std::sync::atomic::AtomicU64;
 pub trait TableObjects: Objects {
     /// A table without an action profile, made of the same declaration.
     fn table(&self, table: TableId) -> &TableView;
-
-    /// As [`Objects::lookup`], with the key as words, for a table with an action profile. `load` puts the values of the
-    /// key's fields into `key`, which only action selectors need.
-    fn lookup_words(
-        &self,
-        table: TableId,
-        words: &[u64],
-        key: &mut Vec<Bits>,
-        load: &dyn Fn(&mut Vec<Bits>),
-        packet: PacketFacts,
-    ) -> Lookup<'_>;
 
     /// Looks up a table with an action profile, and builds the record that a table without one would contain. `key` has
     /// the words of [`KeyLayout::with_selectors`]. Returns whether it hit. Nothing is counted or metered.
@@ -63,45 +52,37 @@ pub(crate) struct TableLayout {
     pub(crate) record: RecordLayout,
     /// How compiled code searches the table itself; `None` when it calls the runtime.
     pub(crate) search: Option<Search>,
-    /// For a table with an action profile, on the fast path only.
+    /// For a table with an action profile.
     pub(crate) members: Option<Members>,
 }
 
 impl TableLayout {
-    /// The layouts of a table, with a memo in its records or without; `None` for a table with an action profile.
-    pub(crate) fn new(program: &Program, table: TableId, memo: bool) -> Option<TableLayout> {
-        let table = &program.tables[table.index()];
-        if table.implementation.is_some() {
-            return None;
-        }
-        let keys = key_specs(table);
-        let widths = widths_of_actions(program, table);
-        let widths: Vec<&[u32]> = widths.iter().map(Vec::as_slice).collect();
-        let record = RecordLayout::of_actions(&widths, memo);
-        Some(TableLayout {
-            key: KeyLayout::new(&keys),
-            search: Search::new(&keys, record.words()),
-            record,
-            members: None,
-        })
-    }
-
-    /// The layouts of a table on the fast path, where records are built for tables with an action profile.
-    pub(crate) fn of_fast_path(program: &Program, table: TableId, memo: bool) -> TableLayout {
-        let of_members = || {
-            let members = Members::of(program, table).expect("a table has records or members");
-            TableLayout {
+    /// The layouts of a table, with a memo in its records or without. Those of a table with an action profile are of
+    /// the records that are built.
+    pub(crate) fn new(program: &Program, table: TableId, memo: bool) -> TableLayout {
+        if let Some(members) = Members::of(program, table) {
+            return TableLayout {
                 key: members.key.clone(),
                 record: members.record.clone(),
                 search: None,
                 members: Some(members),
-            }
-        };
-        TableLayout::new(program, table, memo).unwrap_or_else(of_members)
+            };
+        }
+        let table = &program.tables[table.index()];
+        let keys = key_specs(table);
+        let widths = widths_of_actions(program, table);
+        let widths: Vec<&[u32]> = widths.iter().map(Vec::as_slice).collect();
+        let record = RecordLayout::of_actions(&widths, memo);
+        TableLayout {
+            key: KeyLayout::new(&keys),
+            search: Search::new(&keys, record.words()),
+            record,
+            members: None,
+        }
     }
 }
 
-/// A table with an action profile, as the fast path looks it up.
+/// A table with an action profile, as compiled code looks it up.
 #[derive(Clone, Debug)]
 pub struct Members {
     /// The table.
@@ -149,11 +130,6 @@ fn widths_of_actions(program: &Program, table: &Table) -> Vec<Vec<u32>> {
         params.map(|param| param.width).collect::<Vec<u32>>()
     });
     widths.collect()
-}
-
-/// How a table's key is packed into words.
-pub(crate) fn key_layout(table: &Table) -> KeyLayout {
-    KeyLayout::new(&key_specs(table))
 }
 
 fn key_specs(table: &Table) -> Vec<KeySpec> {

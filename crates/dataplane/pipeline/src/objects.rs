@@ -480,22 +480,6 @@ impl forebay_jit::TableObjects for View<'_> {
         &self.snapshot.tables[table.index()]
     }
 
-    fn lookup_words(
-        &self,
-        table_id: TableId,
-        words: &[u64],
-        key: &mut Vec<Bits>,
-        load: &dyn Fn(&mut Vec<Bits>),
-        packet: PacketFacts,
-    ) -> Lookup<'_> {
-        let found = self.snapshot.tables[table_id.index()].lookup_words(words, self.pin);
-        let hash = || {
-            load(key);
-            self.selector_hash(table_id, key)
-        };
-        self.resolved(table_id, found, hash, packet)
-    }
-
     fn find_member(&self, members: &Members, key: &[u64], values: &mut Vec<Bits>, record: &mut [u64]) -> bool {
         let table = &self.snapshot.tables[members.table.index()];
         let found = table.lookup_words(&key[..members.matched_words], self.pin);

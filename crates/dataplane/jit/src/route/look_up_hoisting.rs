@@ -136,7 +136,7 @@ fn next_look_ups(flow: &Flow, behind: &BTreeSet<BlockId>) -> BTreeSet<BlockId> {
 
 /// Whether a look-up reads memory only at an address that the key determines.
 fn reads_one_place(program: &Program, table: TableId) -> bool {
-    let search = TableLayout::new(program, table, false).and_then(|layout| layout.search);
+    let search = TableLayout::new(program, table, false).search;
     matches!(search, Some(Search::Exact { .. } | Search::Prefix { .. }))
 }
 

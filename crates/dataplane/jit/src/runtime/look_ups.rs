@@ -14,8 +14,6 @@ use std::mem::offset_of;
 use std::slice;
 
 functions! {
-    LOOKUP = lookup(_, _, _, _) -> u64;
-    FIND_RECORD = find_record(_, _, _) -> u64;
     FIND = find(_, _, _);
     FIND_MEMBER = find_member(_, _, _);
     FIND_FOR_FLOW = find_for_flow(_, _, _, _);
@@ -26,14 +24,6 @@ functions! {
     MISS = miss(_, _) -> u64;
     FIND_MEMBERS = find_members(_, _);
     VALUE_SET_CONTAINS = value_set_contains(_, _, _) -> u64;
-}
-
-/// What a look-up needs to know about a table.
-#[derive(Clone, Debug)]
-pub(crate) struct TableShape {
-    pub(crate) table: TableId,
-    /// Widths of the key fields, selectors included.
-    pub(crate) key_widths: Vec<u32>,
 }
 
 /// Replaces `key` by the values in memory, which follow one another.
@@ -48,59 +38,11 @@ unsafe fn load_key(key: &mut Vec<Bits>, widths: &[u32], mut values: *const u64) 
     }
 }
 
-/// Returned by [`lookup`] when no action is to run.
-pub(crate) const NO_ACTION: u64 = u32::MAX as u64;
-
-/// Looks a key up in a table with an action profile. Returns the index of the action in the table's list; its data and
-/// the other results are in the context.
-unsafe extern "C" fn lookup(
-    context: *mut Context<'_>,
-    shape: *const TableShape,
-    words: *const u64,
-    key: *const u64,
-) -> u64 {
-    // SAFETY: see the module.
-    let (context, shape) = unsafe { (&mut *context, &*shape) };
-    // SAFETY: see the module.
-    let memory = unsafe { &mut *context.memory };
-    let view = context.objects.table(shape.table);
-    // SAFETY: see the module.
-    let words = unsafe { slice::from_raw_parts(words, view.key_layout().words()) };
-    // SAFETY: see the module.
-    let load = |values: &mut Vec<Bits>| unsafe { load_key(values, &shape.key_widths, key) };
-    let found = context
-        .objects
-        .lookup_words(shape.table, words, &mut memory.key, &load, context.facts);
-    context.hit.write(found.hit.is_some().into());
-    context.color.write(found.color.map_or(NO_COLOR, u64::from));
-    let Some((action, arguments)) = found.action else {
-        return NO_ACTION;
-    };
-    memory.arguments.clear();
-    memory.arguments.extend(arguments.iter().flat_map(Bits::limbs));
-    context.arguments.write(memory.arguments.as_ptr());
-    action.into()
-}
-
-/// Looks up a key given as words. Returns the address of the record, and sets in the context whether it is an entry's.
-unsafe extern "C" fn find_record(context: *mut Context<'_>, table: u64, key: *const u64) -> u64 {
-    // SAFETY: see the module.
-    let context = unsafe { &mut *context };
-    let view = context.objects.table(TableId(table as u32));
-    let pin = context.objects.pin();
-    // SAFETY: see the module.
-    let key = unsafe { slice::from_raw_parts(key, view.key_layout().words()) };
-    let found = view.find(key, view.hint(key), pin);
-    context.hit.write(found.is_some().into());
-    let record = found.unwrap_or_else(|| view.default_record(pin));
-    record.as_ptr().expose_provenance() as u64
-}
-
 /// Puts the result of a look-up into the lane.
 ///
 /// # Safety
 ///
-/// The lane belongs to the fast path.
+/// The lane belongs to the calling code.
 unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, pin: &Pin<'_>) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -113,13 +55,13 @@ unsafe fn found(lane: *mut Lane, view: &TableView, record: Option<Record<'_>>, p
 ///
 /// # Safety
 ///
-/// The lane belongs to the fast path, and has `words` words there.
+/// The lane belongs to the calling code, and has `words` words there.
 unsafe fn key_of<'a>(lane: *const Lane, first: usize, words: usize) -> &'a [u64] {
     // SAFETY: as the caller promises.
     unsafe { slice::from_raw_parts(lane.cast::<u64>().add(first), words) }
 }
 
-/// Looks up the key of a lane.
+/// Looks up the key of a lane, or of temporaries with a lane's layout.
 unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut Lane) {
     // SAFETY: see the module.
     unsafe {
@@ -130,10 +72,9 @@ unsafe extern "C" fn find(context: *const Context<'_>, table: u64, lane: *mut La
     }
 }
 
-/// Looks up the key of a lane in a table whose entries name members of an action profile, and builds a record after
-/// the key.
+/// Does the same for a table whose entries name members of an action profile, and builds a record after the key.
 unsafe extern "C" fn find_member(context: *const Context<'_>, members: *const Members, lane: *mut Lane) {
-    // SAFETY: see the module; lanes have room for these words.
+    // SAFETY: see the module; lanes and temporaries have room for these words.
     unsafe {
         let members = &*members;
         let key = key_of(lane, HEAD_WORDS, members.key.words());

@@ -4,7 +4,7 @@
 //!
 //! Only code made by [`crate::translate`] calls these functions and makes the pointers that they take. A
 //! [`Context`](crate::context::Context) is the one with which the compiled function was called. Descriptions
-//! ([`TableShape`], [`WideOperation`], ...) are kept with the machine code of the calling function. Values are in the
+//! ([`ValueSetShape`], [`WideOperation`], ...) are kept with the machine code of the calling function. Values are in the
 //! state or in temporaries, with as many words as their width needs.
 
 /// A function that compiled code may call. All parameters and results are 64 bits wide.

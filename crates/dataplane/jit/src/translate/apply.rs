@@ -8,8 +8,8 @@ use super::{Ending, Translator};
 use crate::context::{Context, NO_COLOR, ending};
 use crate::flow_slots::{FlowPlace, FoundForFlow};
 use crate::flow_trail::ArrayId;
-use crate::runtime::{self, Function, TableShape};
-use crate::tables::{Members, TableLayout, key_layout};
+use crate::runtime::{self, Function};
+use crate::tables::{Members, TableLayout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
@@ -20,6 +20,9 @@ use std::mem::offset_of;
 
 /// Up to this many actions, the action is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
+
+/// The value of a slot for the action that ran, if no action ran.
+const NO_ACTION: i64 = u32::MAX as i64;
 
 /// The slots for a look-up's results: whether it hit, and which action ran.
 type Results = (Option<SlotId>, Option<SlotId>);
@@ -43,23 +46,10 @@ struct Found {
 impl Translator<'_, '_, '_> {
     /// Applies a table, at the end of block `id` of the present body.
     pub(super) fn apply(&mut self, table: TableId, results: Results, id: BlockId, next: ir::Block) {
-        let layout = if self.is_fast_path() {
-            Some(self.layout_on_fast_path(table))
-        } else {
-            self.table_layout(table)
-        };
-        let (action, found) = match layout {
-            Some(layout) => {
-                let (action, found) = self.find_record(table, layout, results, id);
-                (action, Some(found))
-            }
-            None => {
-                let value = self.look_up(table, results);
-                (Index { value, shift: 0 }, None)
-            }
-        };
-        let members = found.as_ref().and_then(|found| found.layout.members.as_ref());
-        let no_action = members.map(Members::no_action);
+        let layout = self.table_layout(table);
+        let lasting = self.temporaries_lasting;
+        let (action, found) = self.find_record(table, layout, results, id);
+        let no_action = found.layout.members.as_ref().map(Members::no_action);
         if let Some(slot) = results.1 {
             let index = self.shifted_right(action.value, action.shift);
             let index = match no_action {
@@ -73,19 +63,17 @@ impl Translator<'_, '_, '_> {
             .iter()
             .map(|listed| (listed.action, self.builder.create_block()))
             .collect();
-        self.choose_action(action, &actions, next, found.is_some() && no_action.is_none());
+        self.choose_action(action, &actions, next, no_action.is_none());
         for (index, (action, block)) in actions.into_iter().enumerate() {
             self.enter(block);
-            match &found {
-                Some(found) => self.run_action_of_record(table, (action, index), found, next),
-                None => self.run_action(action, next),
-            }
+            self.run_action(table, (action, index), &found, next);
         }
+        self.temporaries_lasting = lasting;
     }
 
-    /// The index of an action, or [`runtime::NO_ACTION`] in place of `none`.
+    /// The index of an action, or [`NO_ACTION`] in place of `none`.
     fn index_or_none(&mut self, index: ir::Value, none: usize) -> ir::Value {
-        let (none, no_action) = (self.number(none as i64), self.number(runtime::NO_ACTION as i64));
+        let (none, no_action) = (self.number(none as i64), self.number(NO_ACTION));
         let is_none = self.builder.ins().icmp(IntCC::Equal, index, none);
         self.builder.ins().select(is_none, no_action, index)
     }
@@ -108,39 +96,9 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(*last, &[]);
     }
 
-    /// Evaluates the key, looks it up and writes the results except for the action. Returns the index of the action to
-    /// run, or [`runtime::NO_ACTION`].
-    fn look_up(&mut self, id: TableId, (hit, _): Results) -> ir::Value {
-        let key = self.key(id);
-        let key_widths = key.iter().map(|field| field.width).collect();
-        let shape = self.environment.pool.keep(TableShape { table: id, key_widths });
-        let shape = self.pointer(shape);
-        let layout = key_layout(&self.program.tables[id.index()]);
-        let words = self.words_of_key(&key, &layout);
-        let place = self.temporary_address(words.len());
-        self.store_limbs(&words, place, 0);
-        let key = self.store_all(&key);
-        self.tell_facts();
-        let action = self.call_for_result(runtime::LOOKUP, &[self.context, shape, place, key]);
-        if let Some(slot) = hit {
-            let hit = self.load_hit();
-            self.write_slot(slot, Value::word(1, hit));
-        }
-        if let Some(slot) = self.color_slot(id) {
-            let color = self.load_color();
-            self.write_color(slot, color);
-        }
-        action
-    }
-
     /// The layout of a table's key and action data.
-    pub(super) fn table_layout(&self, table: TableId) -> Option<TableLayout> {
+    pub(super) fn table_layout(&self, table: TableId) -> TableLayout {
         TableLayout::new(self.program, table, self.environment.joins.leads(table))
-    }
-
-    /// The layout on the fast path, which also covers tables with action profiles.
-    pub(super) fn layout_on_fast_path(&self, table: TableId) -> TableLayout {
-        TableLayout::of_fast_path(self.program, table, self.environment.joins.leads(table))
     }
 
     fn key(&mut self, id: TableId) -> Vec<Value> {
@@ -160,14 +118,14 @@ impl Translator<'_, '_, '_> {
         let is_replaced = layout.members.is_some() || self.flow_place(id).is_some_and(is_copy);
         let found = match self.found_ahead(id) {
             Some(found) => found,
-            None if !self.is_fast_path() => {
-                let key = self.key_words(id, &layout);
-                self.look_up_now(id, layout.search, &key)
-            }
             None if let Some(place) = self.flow_place(id) => self.find_for_flow(id, &layout, place),
             None if let Some(members) = &layout.members => {
                 let key = self.key_words(id, &layout);
                 self.find_member(members, &key)
+            }
+            None if !self.is_fast_path() => {
+                let key = self.key_words(id, &layout);
+                self.look_up_now(id, layout.search, &key)
             }
             None => {
                 let leaf = self.leaf.filter(|_| self.copy_loop.is_none());
@@ -327,7 +285,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Runs an action with the data of a record, and continues at `next`.
-    fn run_action_of_record(&mut self, table: TableId, (id, index): (ActionId, usize), found: &Found, next: ir::Block) {
+    fn run_action(&mut self, table: TableId, (id, index): (ActionId, usize), found: &Found, next: ir::Block) {
         let program = self.program;
         if let Some(&callee) = self.callees.get(&id) {
             self.pass_data(found, index);
@@ -347,7 +305,7 @@ impl Translator<'_, '_, '_> {
     /// Puts the data of an action where its function expects them: in the first temporaries, which the function
     /// preserves.
     fn pass_data(&mut self, found: &Found, action: usize) {
-        let mut done = 0;
+        let mut limbs = Vec::new();
         for place in found.layout.record.data(action) {
             for index in 0..runtime::words(place.width) {
                 let word = match place.word + index {
@@ -355,23 +313,11 @@ impl Translator<'_, '_, '_> {
                     word => self.load(found.record, 8 * word as i32),
                 };
                 let word = self.shifted_right(word, place.shift);
-                let limb = self.masked(place.width.min(64), word);
-                self.store(limb, self.temporaries, done);
-                done += 8;
+                limbs.push(self.masked(place.width.min(64), word));
             }
         }
-        self.store_arguments(self.temporaries);
-    }
-
-    /// Runs an action with the data of the last look-up, and continues at `next`.
-    fn run_action(&mut self, action: ActionId, next: ir::Block) {
-        match self.callees.get(&action) {
-            Some(&callee) => self.call_action(callee, next),
-            None => {
-                let arguments = self.load_arguments();
-                self.action_body(action, arguments, Some(next));
-            }
-        }
+        // All loads come first: the record may be in the same temporaries.
+        self.store_limbs(&limbs, self.temporaries, 0);
     }
 
     /// Calls the function of an action. If that does not return normally, this function returns, too.

@@ -358,9 +358,10 @@ impl Translator<'_, '_, '_> {
             return;
         }
         for table in leaf.early.asked_at(block).iter().copied() {
-            let Some(layout) = self.table_layout(table).filter(|_| self.found_ahead(table).is_none()) else {
+            let layout = self.table_layout(table);
+            if layout.members.is_some() || self.found_ahead(table).is_some() {
                 continue;
-            };
+            }
             let key = self.key_words(table, &layout);
             let look_up = self.early_look_up(table, key.len());
             for (index, word) in key.into_iter().enumerate() {

@@ -119,11 +119,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// copies share. Returns these tables.
     fn apply_once(&mut self, route: &Route, leaf: &'a Leaf, replicate: BlockId) -> BTreeSet<TableId> {
         let tables = once_for_copies(self.program, route, &leaf.flow, replicate);
-        let is_inlined = |table: TableId| {
-            let mut actions = self.program.tables[table.index()].actions.iter();
-            actions.all(|listed| !self.callees.contains_key(&listed.action)) && self.table_layout(table).is_some()
-        };
-        let tables: Vec<(TableId, BlockId)> = tables.into_iter().filter(|(table, _)| is_inlined(*table)).collect();
+        let has_records = |table: TableId| self.program.tables[table.index()].implementation.is_none();
+        let tables: Vec<(TableId, BlockId)> = tables.into_iter().filter(|(table, _)| has_records(*table)).collect();
         if tables.is_empty() || self.burst_state().staged() {
             return BTreeSet::new();
         }

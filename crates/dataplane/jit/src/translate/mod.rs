@@ -94,7 +94,7 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use flows::FlowSlot;
 use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
-use forebay_ir::{Action, ActionId, Body, IndexSet, Program, SlotId, TableId};
+use forebay_ir::{Action, ActionId, IndexSet, Program, SlotId, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 use value_locations::{Homes, Registers};
@@ -315,9 +315,6 @@ context_fields! {
     load_steps_left, store_steps_left: steps_left;
     none, store_error: error;
     load_output_frame, none: output_frame;
-    load_hit, none: hit;
-    load_color, none: color;
-    load_arguments, store_arguments: arguments;
     load_ingress_port, none: ingress_port;
     load_timestamp, none: timestamp_us;
     load_last_queue, none: last_queue;
@@ -429,11 +426,12 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         let program = self.program;
         match unit {
             Unit::Action(action) => {
-                // The caller may have put the arguments there.
-                self.temporaries_lasting = argument_words(&program.actions[action.index()]) as u32;
+                let action = &program.actions[action.index()];
+                // The caller has put the arguments there.
+                self.temporaries_lasting = argument_words(action) as u32;
                 self.environment.temporaries = self.environment.temporaries.max(self.temporaries_lasting);
-                let arguments = self.load_arguments();
-                self.action_body(action, arguments, None);
+                let data = value::ActionData::of_values(action, self.temporaries);
+                self.body(&program.bodies[action.body.index()], Some(data), None);
             }
             Unit::Graph(graph, plan) => self.graph(graph, plan),
             Unit::Route(route, plan, order) => {
@@ -446,13 +444,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.fill_endings();
         self.builder.seal_all_blocks();
         self.builder
-    }
-
-    fn action_body(&mut self, action: ActionId, arguments: ir::Value, on_return: Option<ir::Block>) {
-        let program = self.program;
-        let action = &program.actions[action.index()];
-        let body: &Body = &program.bodies[action.body.index()];
-        self.body(body, Some(value::ActionData::of_values(action, arguments)), on_return);
     }
 
     /// Continues in a block to which no untranslated block leads, so the values of its registers are known at once.

@@ -68,7 +68,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Translates the whole route, in a loop over a burst.
     pub(super) fn route(&mut self, route: &'a Route, plan: &'a Plan, order: Order) -> Shape {
         let tables = (0..self.program.tables.len() as u32).map(TableId);
-        let words = tables.map(|table| match self.layout_on_fast_path(table) {
+        let words = tables.map(|table| match self.table_layout(table) {
             TableLayout {
                 members: Some(members), ..
             } => members.words(),
@@ -137,7 +137,7 @@ impl<'a> Translator<'_, 'a, '_> {
             tables.into_iter().partition(|table| joins.leader(*table).is_some());
         let wanting = others.into_iter().chain(followers).map(|table| Wanting {
             table,
-            layout: self.layout_on_fast_path(table),
+            layout: self.table_layout(table),
             leader: leader(table).filter(|_| !self.program.learns(table)),
             learns: self.program.learns(table),
         });
@@ -166,7 +166,7 @@ impl<'a> Translator<'_, 'a, '_> {
             for key in &self.program.tables[table.index()].keys {
                 key.expr.for_each_slot(&mut |slot| all_constant &= is_constant(slot));
             }
-            all_constant && self.table_layout(*table).is_some()
+            all_constant && self.program.tables[table.index()].implementation.is_none()
         });
         shared.collect()
     }
@@ -186,7 +186,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.set_source(*slot, *source, nowhere, &Facts::default());
         }
         for id in self.tables_of_bursts(route) {
-            let layout = self.table_layout(id).expect("that is one of the conditions");
+            let layout = self.table_layout(id);
             self.look_up_ahead(id, &layout);
         }
     }

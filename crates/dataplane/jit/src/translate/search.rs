@@ -7,8 +7,8 @@
 use super::Translator;
 use super::within_bounds;
 use crate::context::Context;
-use crate::packet_context::Lane;
-use crate::runtime;
+use crate::packet_context::{HEAD_WORDS, Lane};
+use crate::runtime::{self, Function};
 use crate::tables::Members;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -79,29 +79,35 @@ impl Translator<'_, '_, '_> {
     }
 
     fn find_by_runtime(&mut self, table: TableId, key: &[ir::Value]) -> Match {
-        if self.is_fast_path() {
-            self.store_key(key);
-            let (lane, table) = (self.lane(), self.number(table.0.into()));
-            self.call_rarely(runtime::FIND, &[table, lane]);
-            return self.match_in_lane();
-        }
-        let address = self.temporary_address(key.len().max(1));
-        self.store_limbs(key, address, 0);
         let table = self.number(table.0.into());
-        let record = self.call_for_result(runtime::FIND_RECORD, &[self.context, table, address]);
-        Match {
-            record,
-            hit: self.load_hit(),
-        }
+        self.find_in_lane(runtime::FIND, table, key, key.len())
     }
 
     /// Looks up a table whose entries name members of an action profile.
     pub(super) fn find_member(&mut self, members: &Members, key: &[ir::Value]) -> Match {
-        self.store_key(key);
-        let members = self.environment.pool.keep(members.clone());
-        let (members, lane) = (self.pointer(members), self.lane());
-        self.call_rarely(runtime::FIND_MEMBER, &[members, lane]);
-        self.match_in_lane()
+        let kept = self.environment.pool.keep(members.clone());
+        let kept = self.pointer(kept);
+        self.find_in_lane(runtime::FIND_MEMBER, kept, key, members.words())
+    }
+
+    /// Lets a function of the runtime look up the key of a lane. In general code, temporaries have the layout of a
+    /// lane, with `words` words after the head. They last until the table's action has run, since the record may be
+    /// among them.
+    fn find_in_lane(&mut self, function: Function, table: ir::Value, key: &[ir::Value], words: usize) -> Match {
+        if self.is_fast_path() {
+            self.store_key(key);
+            let lane = self.lane();
+            self.call_rarely(function, &[table, lane]);
+            return self.match_in_lane();
+        }
+        let lane = self.temporary_address(HEAD_WORDS + words);
+        self.temporaries_lasting = self.temporaries_used;
+        self.store_limbs(key, lane, 8 * HEAD_WORDS as i32);
+        self.call(function, &[self.context, table, lane]);
+        Match {
+            record: self.load(lane, offset_of!(Lane, record) as i32),
+            hit: self.load(lane, offset_of!(Lane, hit) as i32),
+        }
     }
 
     /// The result that was put into the lane.

@@ -240,17 +240,6 @@ impl TableObjects for Recorder<'_> {
         [0; 2]
     }
 
-    fn lookup_words(
-        &self,
-        _: TableId,
-        _: &[u64],
-        _: &mut Vec<Bits>,
-        _: &dyn Fn(&mut Vec<Bits>),
-        _: PacketFacts,
-    ) -> Lookup<'_> {
-        unreachable!("there are no action profiles")
-    }
-
     fn find_member(&self, _: &Members, _: &[u64], _: &mut Vec<Bits>, _: &mut [u64]) -> bool {
         unreachable!("there are no action profiles")
     }
