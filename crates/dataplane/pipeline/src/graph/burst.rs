@@ -93,7 +93,7 @@ impl Worker {
         let leaving = self.pass_uncounted(packets, arrival, verdicts);
         let others = verdicts.iter().map(|run| run.packets).sum::<usize>();
         let taken = leaving.map_or(others, |leaving| leaving.packets);
-        self.paths.count_fast(FastForm::General, taken as u64);
+        self.fast.paths.count_fast(FastForm::General, taken as u64);
         leaving
     }
 
@@ -110,8 +110,7 @@ impl Worker {
             arrays,
             locations,
             scratch,
-            continued,
-            passed_queues,
+            fast,
             stays_pinned,
             ..
         } = self;
@@ -126,7 +125,7 @@ impl Worker {
             arrival,
         };
         let before = verdicts.len();
-        *continued = burst.pass(packets, verdicts, passed_queues);
+        fast.continued = burst.pass(packets, verdicts, &mut fast.passed_queues);
         for run in &verdicts[before..] {
             if let Some(reason) = run.verdict.drop_reason() {
                 pipeline.drops().count_many(scratch.shard, reason, run.packets as u64);

@@ -18,7 +18,6 @@ use crate::straight::clone_head::Head;
 use forebay_exec::Tracer;
 use forebay_ir::Architecture;
 use forebay_ir::pipeline::Entry;
-use forebay_jit::route::Arguments;
 use forebay_jit::{BURST_MAX, FastPath, FastPathCode, NotedClones, SentBack, Verdict};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
@@ -93,12 +92,7 @@ impl Clones {
             rewritten,
             ..
         } = scratch;
-        let arguments = Arguments {
-            ingress_port: arrival.ingress_port,
-            timestamp_us: arrival.timestamp_us,
-            last_queue: arrival.last_queue,
-            random_seed: 0,
-        };
+        let arguments = arrival.arguments();
         let packets = self.burst.spares_mut(self.made.len());
         let mut fast_path = FastPath::new(forms, view, requests, buffers, &mut self.memory);
         if let Some(order) = fast_path.wanted() {
@@ -208,24 +202,24 @@ impl Worker {
     /// The clones of the packets that the last [`Worker::pass`] has taken, in the order of these packets.
     #[inline]
     pub fn clones(&self) -> &[Cloned] {
-        &self.clones.made
+        &self.fast.clones.made
     }
 
     /// The frames of the clones from `start` up to but not including `end`. They may be exchanged for others.
     pub fn frames_of_clones(&mut self, start: usize, end: usize) -> &mut [Packet] {
-        &mut self.clones.burst.spares_mut(end)[start..]
+        &mut self.fast.clones.burst.spares_mut(end)[start..]
     }
 
     /// Some of the clones, with their frames.
     pub fn clones_with_frames(&mut self, clones: Range<usize>) -> (&mut [Packet], &[Cloned]) {
-        let Clones { made, burst, .. } = &mut self.clones;
+        let Clones { made, burst, .. } = &mut self.fast.clones;
         let frames = &mut burst.spares_mut(clones.end)[clones.start..];
         (frames, &made[clones])
     }
 
     /// Forgets the clones.
     pub fn forget_clones(&mut self) {
-        self.clones.made.clear();
+        self.fast.clones.made.clear();
     }
 }
 

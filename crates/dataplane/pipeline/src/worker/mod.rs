@@ -14,6 +14,7 @@ mod frames;
 mod left_out;
 mod pass;
 mod returns;
+mod specialised;
 mod steady;
 mod usefulness;
 
@@ -31,9 +32,7 @@ use crate::paths::{FurtherPasses, PathCounters, SlowReason};
 use crate::pool::Pool;
 use crate::scratch::Scratch;
 pub use clones::Cloned;
-use clones::Clones;
 pub use copies::Copied;
-use copies::Copies;
 pub use fast_path::{Arrival, Leaving, PacketVerdict, PassedQueue, VerdictRun};
 pub use flow::FlowKey;
 use forebay_exec::{BitBuffer, DigestRequest, Event, Requests, Tracer};
@@ -41,12 +40,9 @@ use forebay_ir::Recipient;
 use forebay_jit::graph::GraphSite;
 use forebay_jit::{Arrays, Locations};
 use forebay_tables::{Pin, Reader};
-use left_out::LeftOut;
 pub use returns::Return;
-use returns::Returns;
+use specialised::FastPathMemory;
 use std::sync::Arc;
-use steady::SteadyPorts;
-use usefulness::Usefulness;
 
 /// Runs packets through a shared pipeline. Each thread has its own worker, with its own buffers.
 #[derive(Debug)]
@@ -62,21 +58,7 @@ pub struct Worker {
     /// The locations of tables, for compiled code.
     pub(crate) locations: Locations,
     pub(crate) scratch: WorkerScratch,
-    /// The copies made on the fast path.
-    copies: Copies,
-    /// The digests sent on the fast path.
-    digests: Vec<DigestMessage>,
-    /// The clones made on the fast path.
-    clones: Clones,
-    returns: Returns,
-    /// See [`Worker::take_continued`].
-    pub(crate) continued: Option<Continued>,
-    /// See [`Worker::take_passed_queues`].
-    pub(crate) passed_queues: Vec<PassedQueue>,
-    steady: SteadyPorts,
-    usefulness: Usefulness,
-    left_out: LeftOut,
-    pub(crate) paths: PathCounters,
+    pub(crate) fast: FastPathMemory,
 }
 
 /// The parts of a worker that change during a burst; the burst borrows the others.
@@ -209,16 +191,7 @@ impl Worker {
                 further_passes: FurtherPasses::default(),
                 now_ns: 0,
             },
-            copies: Copies::default(),
-            digests: Vec::new(),
-            clones: Clones::default(),
-            returns: Returns::default(),
-            continued: None,
-            passed_queues: Vec::new(),
-            steady: SteadyPorts::default(),
-            usefulness: Usefulness::default(),
-            left_out: LeftOut::default(),
-            paths: PathCounters::default(),
+            fast: FastPathMemory::default(),
         }
     }
 
@@ -374,14 +347,14 @@ impl Worker {
 
     /// Counts packets for which the fast path was not tried. [`Worker::pass`] counts the others.
     pub fn count_slow(&mut self, reason: SlowReason, packets: u64) {
-        self.paths.count_slow(reason, packets);
+        self.fast.paths.count_slow(reason, packets);
         let generation = self.pipeline.code.as_ref().map_or(0, MachineCode::generation);
-        self.usefulness.rest(packets, generation);
+        self.fast.usefulness.rest(packets, generation);
     }
 
     /// The packets of this worker, by the path that they took.
     pub fn paths(&self) -> PathCounters {
-        let mut paths = self.paths;
+        let mut paths = self.fast.paths;
         paths.flow_misses = self.scratch.scratch.memory.flow_misses();
         paths.further_passes = self.scratch.further_passes;
         paths

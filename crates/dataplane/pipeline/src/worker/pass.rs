@@ -8,7 +8,7 @@ use super::frames::{all_fit, frames};
 use super::left_out::LeftOut;
 use super::returns::Return;
 use crate::outcome::DropReason;
-use crate::paths::{PathCounters, SlowReason};
+use crate::paths::{FastForm, PathCounters, SlowReason};
 use forebay_exec::BitBuffer;
 use forebay_jit::route::Arguments;
 use forebay_jit::{FastPath, Rewriting, Seed, Verdict};
@@ -32,8 +32,25 @@ pub(super) struct Pass<'a, 'b> {
 }
 
 impl Pass<'_, '_> {
+    /// Processes the packets of a burst of `all`, in the form that the code has, and takes their digests.
+    pub(super) fn run(
+        &mut self,
+        packets: &mut [Packet],
+        all: usize,
+        arguments: Arguments,
+    ) -> (Option<Leaving>, FastForm) {
+        let (leaving, form) = if self.fast_path.is_uniform() {
+            (self.unseen(packets, arguments), FastForm::WholeBurst)
+        } else {
+            let leaving = self.one_by_one(packets, all, arguments);
+            (leaving, self.fast_path.order().into())
+        };
+        self.asking.take_digests(self.fast_path);
+        (leaving, form)
+    }
+
     /// Processes packets that the program does not read.
-    pub(super) fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<Leaving> {
+    fn unseen(&mut self, packets: &mut [Packet], arguments: Arguments) -> Option<Leaving> {
         let verdict = self.fast_path.run_unseen(arguments);
         match verdict {
             Verdict::Plain { port } if all_fit(packets, self.length_max) => {
@@ -47,7 +64,7 @@ impl Pass<'_, '_> {
 
     /// Processes the packets of a burst of `all`: all of them, or up to one that must take the slow path or wait for a
     /// table.
-    pub(super) fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<Leaving> {
+    fn one_by_one(&mut self, packets: &mut [Packet], all: usize, arguments: Arguments) -> Option<Leaving> {
         let headroom = self.fast_path.headroom();
         if headroom > 0 {
             Packet::make_headroom_in_all(packets, headroom);

@@ -75,9 +75,9 @@ impl Worker {
     /// The metadata that the packet of a note keeps.
     fn kept(&self, note: u32, is_clone: bool) -> Preserved {
         let notes = if is_clone {
-            &self.returns.of_clones
+            &self.fast.returns.of_clones
         } else {
-            &self.returns.of_packets
+            &self.fast.returns.of_packets
         };
         let (preserve, mut rest) = notes.note(note);
         let code = self.pipeline.code.as_ref().expect("the fast path has sent it back");
