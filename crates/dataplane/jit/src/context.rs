@@ -87,12 +87,12 @@ pub(crate) struct Context<'a> {
     pub(crate) group: Later<u64>,
     pub(crate) group_members: Later<*const Replica>,
     pub(crate) group_size: Later<u64>,
-    /// In the function of a graph: where the deparser puts the next byte that it emits, and the end of the memory for
-    /// them. Null before the first byte, unless bytes are put into the frame.
+    /// In the function of a graph: the address for the next byte that the deparser emits, and the end of the memory for
+    /// emitted bytes.
     pub(crate) output_next: *mut u8,
     pub(crate) output_end: *mut u8,
-    /// The frame's first byte when emitted bytes are put into it.
-    pub(crate) output_frame: *mut u8,
+    /// The buffer for emitted bytes; null once they go to the output.
+    pub(crate) output_buffer: *mut u8,
     /// Whether there was a clone or a digest.
     pub(crate) wants_copies: u64,
     /// In the function of a graph: see [`Requests::asked`].
@@ -184,7 +184,7 @@ impl<'a> Context<'a> {
             group_size: Later::uninit(),
             output_next: ptr::null_mut(),
             output_end: ptr::null_mut(),
-            output_frame: ptr::null_mut(),
+            output_buffer: ptr::null_mut(),
             wants_copies: 0,
             asked: 0,
             entrance: 0,
@@ -205,8 +205,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Cuts the output after the last byte that compiled code wrote. Returns the number of bytes when all of them are
-    /// in the frame.
+    /// Cuts the output after the last byte that compiled code wrote. Returns the number of emitted bytes if they are in
+    /// the buffer.
     ///
     /// # Safety
     ///
@@ -215,12 +215,9 @@ impl<'a> Context<'a> {
     pub(crate) unsafe fn end_output(&mut self) -> Option<usize> {
         let next = std::mem::replace(&mut self.output_next, ptr::null_mut());
         let end = std::mem::replace(&mut self.output_end, ptr::null_mut());
-        if !self.output_frame.is_null() {
-            assert!(
-                next <= end,
-                "headers that stay in the frame were extracted from its front"
-            );
-            return Some(next.addr() - self.output_frame.addr());
+        if !self.output_buffer.is_null() {
+            assert!(next <= end, "code compares with the end of the buffer");
+            return Some(next.addr() - self.output_buffer.addr());
         }
         if !next.is_null() {
             // SAFETY: as the caller promises.
@@ -230,18 +227,18 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// Moves emitted bytes from the frame to the output, where all later bytes go too.
+    /// Moves emitted bytes from the buffer to the output, where all later bytes go too.
     ///
     /// # Safety
     ///
-    /// As above; and the frame is ours.
-    pub(crate) unsafe fn leave_frame(&mut self) {
+    /// As above; and the buffer is ours.
+    pub(crate) unsafe fn leave_buffer(&mut self) {
         // SAFETY: as the caller promises.
         unsafe {
             if let Some(bytes) = self.end_output() {
-                let emitted = std::slice::from_raw_parts(self.output_frame, bytes);
+                let emitted = std::slice::from_raw_parts(self.output_buffer, bytes);
                 (*self.output).append(emitted, 8 * bytes);
-                self.output_frame = ptr::null_mut();
+                self.output_buffer = ptr::null_mut();
             }
         }
     }

@@ -148,6 +148,7 @@ impl GraphPlan {
             live: LiveSlots::of(program, graph),
         }
     }
+
     /// The number of the entrance at a position.
     ///
     /// # Panics
@@ -507,7 +508,7 @@ impl<'a> GraphPass<'a> {
         context.state = state.words_mut().as_mut_ptr();
         // SAFETY: the output is lent to this pass.
         if unsafe { (*context.output).len_bits() } == 0 {
-            context.output_frame = self.emitted;
+            context.output_buffer = self.emitted;
             context.output_next = self.emitted;
             context.output_end = self.emitted.wrapping_add(EMITTED_MAX);
         }
@@ -516,10 +517,10 @@ impl<'a> GraphPass<'a> {
         let ending = unsafe { (self.code.entry)(context) };
         if ending == ending::STOPPED_AT_OP {
             // SAFETY: as above; nothing else has changed the output.
-            unsafe { context.leave_frame() };
+            unsafe { context.leave_buffer() };
             return GraphStop::Op(At::of_number(context.stop));
         }
-        context.output_frame = ptr::null_mut();
+        context.output_buffer = ptr::null_mut();
         context.output_next = ptr::null_mut();
         context.output_end = ptr::null_mut();
         match ending {

@@ -71,6 +71,7 @@ unsafe extern "C" fn output_begin(context: *mut Context<'_>, lane: *mut Lane) {
     }
 }
 
+/// Ends the deparser's output for a lane.
 unsafe extern "C" fn output_end(context: *mut Context<'_>, lane: *mut Lane) {
     // SAFETY: see the module.
     unsafe { (*lane).output_bits = (*(*context).output).len_bits() as u64 - (*lane).output_start }
@@ -143,7 +144,7 @@ unsafe extern "C" fn extend_output(context: *mut Context<'_>, bytes: u64) -> u64
     // SAFETY: see the module.
     let output = unsafe { &mut *(*context).output };
     let place = output.append_zeros(bytes as usize);
-    place.expect("headers of whole bytes").as_mut_ptr() as u64
+    place.expect("headers of whole bytes").as_mut_ptr().expose_provenance() as u64
 }
 
 /// The least number of bytes by which the output grows: more than most deparsers emit.
@@ -154,7 +155,7 @@ unsafe extern "C" fn grow_output(context: *mut Context<'_>, bytes: u64) -> u64 {
     // SAFETY: see the module.
     unsafe {
         let context = &mut *context;
-        context.leave_frame();
+        context.leave_buffer();
         let place = (*context.output).append_zeros(OUTPUT_STEP.max(bytes as usize));
         let place = place.expect("headers of whole bytes").as_mut_ptr_range();
         context.output_next = place.start;

@@ -425,7 +425,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Jumps to `otherwise`, with nothing changed, if there is no room or the emitted bits are not whole bytes.
     fn reframe_in_place(&mut self, truncate: Option<&Expr>, otherwise: ir::Block) {
-        let emitted = self.load_output_frame();
+        let emitted = self.load_output_buffer();
         self.go_on_if(emitted, otherwise);
         let cursor = self.load_context_cursor();
         let within_byte = self.builder.ins().band_imm_u(cursor, 7);

@@ -314,7 +314,7 @@ context_fields! {
     load_temporaries, none: temporaries;
     load_steps_left, store_steps_left: steps_left;
     none, store_error: error;
-    load_output_frame, none: output_frame;
+    load_output_buffer, none: output_buffer;
     load_ingress_port, none: ingress_port;
     load_timestamp, none: timestamp_us;
     load_last_queue, none: last_queue;
