@@ -188,6 +188,20 @@ pub enum EgressDecision {
     Drop(DropReason),
 }
 
+impl IngressDecision {
+    /// Whether it is the verdict on the packet, or on a copy or clone of it, and not a message.
+    pub fn is_verdict(&self) -> bool {
+        !matches!(self, IngressDecision::Digest(_))
+    }
+}
+
+impl EgressDecision {
+    /// Whether it is the verdict on the packet, or on a clone of it, and not a message.
+    pub fn is_verdict(&self) -> bool {
+        !matches!(self, EgressDecision::Digest(_))
+    }
+}
+
 /// A decision, and the index of its packet in the burst.
 #[derive(Clone, Debug)]
 pub struct Decided<D> {

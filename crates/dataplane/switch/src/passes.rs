@@ -18,7 +18,7 @@
 use crate::counters::Counters;
 use crate::delay::Delays;
 use crate::port_table::{PortTable, Sent};
-use crate::switch::Config;
+use crate::switch::{Config, booking_port};
 use crate::traffic_manager::TrafficManager;
 use forebay_pipeline::{
     Cloned, DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, GoingOn, IngressArguments,
@@ -122,8 +122,7 @@ impl Around<'_> {
         let port = packet.arguments.ingress_port;
         let mut decisions = std::mem::take(&mut self.buffers.ingress);
         session.ingress(packet, |decision| decisions.push(decision), tracer);
-        let is_fate = |decision: &&IngressDecision| !matches!(decision, IngressDecision::Digest(_));
-        self.count_copies(decisions.iter().filter(is_fate).count());
+        self.count_copies(decisions.iter().filter(|decision| decision.is_verdict()).count());
         self.after_ingress(session, &mut decisions, port, tracer);
         self.buffers.ingress = decisions;
     }
@@ -168,10 +167,9 @@ impl Around<'_> {
             |decision| egress.push(decision),
             tracer,
         );
-        let is_fate = |decision: &&IngressDecision| !matches!(decision, IngressDecision::Digest(_));
-        let verdicts = ingress.iter().filter(is_fate).count();
-        let is_fate = |decision: &&EgressDecision| !matches!(decision, EgressDecision::Digest(_));
-        self.count_copies(verdicts + egress.iter().filter(is_fate).count());
+        let before_queue = ingress.iter().filter(|decision| decision.is_verdict()).count();
+        let after_queue = egress.iter().filter(|decision| decision.is_verdict()).count();
+        self.count_copies(before_queue + after_queue);
         self.after_ingress(session, &mut ingress, port, tracer);
         for decision in egress.drain(..) {
             self.after_egress(session, decision, port, self.now_us);
@@ -206,13 +204,12 @@ impl Around<'_> {
     fn leave_all<T: Tracer>(&mut self, session: &mut Session<'_>, tracer: &mut T) {
         while let Some(mut packet) = self.buffers.leaving.pop_front() {
             self.egress += 1;
-            let port = self.booking_port(&packet.packet);
+            let port = booking_port(self.ports, &packet.packet);
             let began_us = packet.packet.arguments.timestamp_us;
             packet.arguments.random_seed = packet.packet.egress_seed(self.config.random_seed);
             let mut decisions = std::mem::take(&mut self.buffers.egress);
             session.egress(packet, |decision| decisions.push(decision), tracer);
-            let is_fate = |decision: &&EgressDecision| !matches!(decision, EgressDecision::Digest(_));
-            self.count_copies(decisions.iter().filter(is_fate).count());
+            self.count_copies(decisions.iter().filter(|decision| decision.is_verdict()).count());
             for decision in decisions.drain(..) {
                 self.after_egress(session, decision, port, began_us);
             }
@@ -256,7 +253,7 @@ impl Around<'_> {
             };
             return self.buffers.leaving.push_back(EgressPacket { packet, arguments });
         }
-        let port = self.booking_port(&packet);
+        let port = booking_port(self.ports, &packet);
         if let Err(packet) = self.queues.enqueue(packet, self.now_us) {
             session.discard(packet);
             self.drop_here(session, port, DropReason::QueueFull);
@@ -295,16 +292,6 @@ impl Around<'_> {
 
     fn digest(&mut self, message: DigestMessage) {
         self.digests.push(message, self.config);
-    }
-
-    /// The port at which drops of a packet are counted: its egress port, or its ingress port if the former is not
-    /// attached.
-    fn booking_port(&self, packet: &QueuedPacket) -> u32 {
-        if self.ports.contains(packet.egress_port) {
-            packet.egress_port
-        } else {
-            packet.arguments.ingress_port
-        }
     }
 
     /// Counts a drop that the switch decides. The pipeline has counted its own.

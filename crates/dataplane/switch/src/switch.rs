@@ -539,7 +539,7 @@ impl Switch {
 /// The port at which drops of a packet are counted: its egress port, or its ingress port if the former is not
 /// attached.
 #[inline]
-fn booking_port(ports: &PortTable, packet: &QueuedPacket) -> u32 {
+pub(crate) fn booking_port(ports: &PortTable, packet: &QueuedPacket) -> u32 {
     if ports.contains(packet.egress_port) {
         packet.egress_port
     } else {

@@ -45,23 +45,23 @@ impl Chip {
             let (from, queue) = (waiting.from, usize::from(waiting.packet.priority));
             self.release(from, queue, (length, waiting.in_headroom), context);
         }
-        let fate = self.execute_egress(index, waiting, depth_after, start.begins);
+        let verdict = self.execute_egress(index, waiting, depth_after, start.begins);
         if !self.egress_decisions.is_empty() {
             self.after_egress(index, start, parse_parts, context);
         }
-        match fate {
+        match verdict {
             EgressDecision::Recirculate(packet) => self.recirculate(index, packet, start, context),
             EgressDecision::Transmit(packet) => self.send(index, packet, start, context),
             EgressDecision::Drop(reason) => {
                 self.drop_by_program(index, tag, reason, context);
                 self.ports[usize::from(index)].leave_gap(length, start, &self.spec);
             }
-            EgressDecision::Enqueue(_) | EgressDecision::Digest(_) => unreachable!("the packet's own fate comes last"),
+            EgressDecision::Enqueue(_) | EgressDecision::Digest(_) => unreachable!("the verdict comes last"),
         }
         self.ports[usize::from(index)].schedule_next(index, context);
     }
 
-    /// What becomes of the packet itself, which is decided last; all other decisions are kept.
+    /// Executes the program. Returns the verdict on the packet itself, which comes last; keeps all other decisions.
     #[inline]
     fn execute_egress(&mut self, index: u16, waiting: Waiting, depth_after: u32, start: Picos) -> EgressDecision {
         self.books.egress_passes += 1;
@@ -74,14 +74,14 @@ impl Chip {
         };
         let state = usize::from(self.ports[usize::from(index)].state);
         let (worker, others) = (&mut self.workers[state], &mut self.egress_decisions);
-        let mut fate = None;
+        let mut verdict = None;
         let decide = |decision| {
-            if let Some(before) = fate.replace(decision) {
+            if let Some(before) = verdict.replace(decision) {
                 others.push(before);
             }
         };
         worker.egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
-        fate.expect("something becomes of every packet")
+        verdict.expect("every packet has a verdict")
     }
 
     /// Clones go to the traffic manager, and to the egress parser with the headers of their packet; digests to the
@@ -99,7 +99,7 @@ impl Chip {
                 }
                 EgressDecision::Digest(message) => self.keep_digest(*message),
                 EgressDecision::Drop(_) | EgressDecision::Transmit(_) | EgressDecision::Recirculate(_) => {
-                    unreachable!("it is the packet's own fate")
+                    unreachable!("the verdict is not kept")
                 }
             }
         }

@@ -28,17 +28,17 @@ struct Inside {
     entered: Picos,
     random_seed: u64,
     arrival: Arrival,
-    fate: Cell<Fate>,
-    /// How often the program has decided about it: at least once when it was executed.
+    execution: Cell<Execution>,
+    /// The decisions of the program about it so far; at least one when it was executed.
     decisions: Cell<u32>,
 }
 
-/// What is known of the fate of a packet inside.
-enum Fate {
+/// How far the program has been executed for a packet inside.
+enum Execution {
     /// The program has not been executed for the packet yet. The packet's memory is not accessed before.
     Waits(IngressPacket),
     /// The program is being executed for the packet with this tag.
-    Executed(u64),
+    Runs(u64),
     /// What the program decided first.
     Decided {
         first: IngressDecision,
@@ -52,12 +52,12 @@ impl Inside {
     /// The packet, as it enters ingress.
     #[inline]
     fn take(&self) -> IngressPacket {
-        let Fate::Waits(mut packet) = self.fate.replace(Fate::Executed(0)) else {
+        let Execution::Waits(mut packet) = self.execution.replace(Execution::Runs(0)) else {
             unreachable!("the program is executed once for each packet");
         };
         packet.arguments.timestamp_us = microseconds(self.entered);
         packet.arguments.random_seed = self.random_seed;
-        self.fate.set(Fate::Executed(packet.tag));
+        self.execution.set(Execution::Runs(packet.tag));
         packet
     }
 
@@ -68,15 +68,15 @@ impl Inside {
             IngressDecision::Enqueue(packet) => Wanted::of(packet, timing.parse_after(packet, self.arrival)),
             _ => Wanted::default(),
         };
-        let tag = match self.fate.replace(Fate::Executed(0)) {
-            Fate::Executed(tag) => tag,
+        let tag = match self.execution.replace(Execution::Runs(0)) {
+            Execution::Runs(tag) => tag,
             _ => unreachable!("the program is being executed for it"),
         };
-        self.fate.set(Fate::Decided { first, wanted, tag });
+        self.execution.set(Execution::Decided { first, wanted, tag });
     }
 }
 
-/// Packets between parser and traffic manager, of all pipelines with the same registers in the order of their entry.
+/// Packets between parser and traffic manager, of all pipelines with the same registers, in the order of their entry.
 pub(crate) struct IngressLine {
     inside: VecDeque<Inside>,
     /// What else the program decided about those for which it was executed.
@@ -130,7 +130,7 @@ impl Chip {
             entered: context.now,
             random_seed: self.seeds.next(),
             arrival,
-            fate: Cell::new(Fate::Waits(packet)),
+            execution: Cell::new(Execution::Waits(packet)),
             decisions: Cell::new(0),
         });
         if !line.in_bursts {
@@ -165,7 +165,7 @@ impl Chip {
         }
         let line = &mut self.lines[usize::from(state)];
         let leaves = line.inside.pop_front().expect("a packet leaves that is inside");
-        let Fate::Decided { first, wanted, tag } = leaves.fate.into_inner() else {
+        let Execution::Decided { first, wanted, tag } = leaves.execution.into_inner() else {
             unreachable!("something was decided about it");
         };
         match (first, leaves.decisions.get()) {
@@ -188,10 +188,10 @@ impl Chip {
         context: &mut Context<'_, O>,
     ) {
         let state = usize::from(self.ports[usize::from(port)].state);
-        let mut fates = 0;
+        let mut verdicts = 0;
         let mut next = Some(first);
         while let Some(decision) = next {
-            fates += u64::from(!matches!(decision, IngressDecision::Digest(_)));
+            verdicts += u64::from(decision.is_verdict());
             match decision {
                 IngressDecision::Enqueue(packet) => {
                     let parts = self.timing.parse_after(&packet, arrival);
@@ -210,7 +210,7 @@ impl Chip {
             };
             others = others.saturating_sub(1);
         }
-        self.books.copies += fates - 1;
+        self.books.copies += verdicts - 1;
     }
 
     /// A packet goes back to its port's parser, as often as the chip permits.

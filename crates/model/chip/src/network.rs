@@ -23,7 +23,7 @@ pub struct Place {
     pub port: u16,
 }
 
-/// Called with the fates of packets.
+/// Is told what becomes of packets, and where they are meanwhile.
 pub trait Observer {
     /// A frame leaves by a port that leads outside; `time` is when its last byte has left, which may be later than now.
     fn departed(&mut self, _place: Place, _frame: &[u8], _tag: u64, _time: Picos) {}
@@ -53,7 +53,7 @@ pub enum Part {
     Wire,
 }
 
-/// Looks away.
+/// An observer that ignores everything.
 pub struct NoObserver;
 
 impl Observer for NoObserver {}
