@@ -71,6 +71,39 @@ impl Continued {
         }
     }
 
+    /// A packet that has stopped in general code, without its state. It is given with its number.
+    fn in_graph(
+        pass: &GraphPass<'_>,
+        stop: GraphStop,
+        (frame, number): (&[u8], u64),
+        arrival: Arrival,
+        pool: &mut Pool,
+    ) -> Continued {
+        let at_queue = EgressArguments {
+            timestamp_us: arrival.timestamp_us,
+            enq_timestamp_us: arrival.timestamp_us,
+            ..EgressArguments::default()
+        };
+        let after_queue = pass.has_passed_queue();
+        let (egress_port, priority) = if after_queue { queue_of(pass) } else { (0, 0) };
+        let facts = Contents {
+            arguments: arguments_of(arrival, number),
+            tag: number,
+            egress_port,
+            priority,
+            payload_bit: pass.cursor(),
+            ingress_length: pass.length_bytes(),
+            ..Contents::default()
+        };
+        Continued {
+            packet: own(pool, &facts, frame),
+            stop: Stopped::InGraph(stop),
+            egress: after_queue.then_some(at_queue),
+            parser_error: pass.argument(Argument::ParserError) as u32,
+            random: pass.random(),
+        }
+    }
+
     /// The packet's arrival time.
     pub(crate) fn timestamp_us(&self) -> u64 {
         self.packet.arguments.timestamp_us
@@ -193,51 +226,16 @@ impl GraphBurst<'_, '_> {
             };
             note(verdicts, first, verdict);
         }
-        let continued = stopped.map(|(stop, packet, number)| {
-            note(verdicts, first, PacketVerdict::GoesOn);
-            let after_queue = pass.has_passed_queue();
-            let at_queue = EgressArguments {
-                timestamp_us: arrival.timestamp_us,
-                enq_timestamp_us: arrival.timestamp_us,
-                ..EgressArguments::default()
-            };
-            let facts = Contents {
-                arguments: arguments_of(arrival, number),
-                tag: number,
-                egress_port: if after_queue {
-                    pass.argument(Argument::EgressPort) as u32
-                } else {
-                    0
-                },
-                priority: if after_queue {
-                    pass.argument(Argument::Class) as u8
-                } else {
-                    0
-                },
-                payload_bit: pass.cursor(),
-                ingress_length: pass.length_bytes(),
-                ..Contents::default()
-            };
-            let (parser_error, random) = (pass.argument(Argument::ParserError) as u32, pass.random());
-            Continued {
-                packet: own(&mut self.scratch.pool, &facts, packet.data()),
-                stop: Stopped::InGraph(stop),
-                egress: after_queue.then_some(at_queue),
-                parser_error,
-                random,
-            }
-        });
-        match continued {
-            Some(mut continued) => {
-                continued.packet.state = Some(state);
-                self.scratch.exchange_aside();
-                Some(continued)
-            }
-            None => {
-                self.scratch.pool.recycle_state_alone(state);
-                None
-            }
-        }
+        let Some((stop, packet, number)) = stopped else {
+            self.scratch.pool.recycle_state_alone(state);
+            return None;
+        };
+        note(verdicts, first, PacketVerdict::GoesOn);
+        let pool = &mut self.scratch.pool;
+        let mut continued = Continued::in_graph(&pass, stop, (packet.data(), number), arrival, pool);
+        continued.packet.state = Some(state);
+        self.scratch.exchange_aside();
+        Some(continued)
     }
 }
 
@@ -335,13 +333,19 @@ fn verdict(pass: &mut GraphPass<'_>, graph: &Graph, stop: GraphStop) -> Option<P
     }
 }
 
+/// The port and the queue that the packet has passed.
+#[inline]
+fn queue_of(pass: &GraphPass<'_>) -> (u32, u8) {
+    (
+        pass.argument(Argument::EgressPort) as u32,
+        pass.argument(Argument::Class) as u8,
+    )
+}
+
 /// Counts a packet that has passed a queue.
 #[inline]
 fn note_queue(passed_queues: &mut Vec<PassedQueue>, pass: &GraphPass<'_>) {
-    let (port, class) = (
-        pass.argument(Argument::EgressPort) as u32,
-        pass.argument(Argument::Class) as u8,
-    );
+    let (port, class) = queue_of(pass);
     let is_it = |queue: &&mut PassedQueue| (queue.port, queue.class) == (port, class);
     match passed_queues.iter_mut().rev().find(is_it) {
         Some(queue) => queue.packets += 1,
