@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::placement::{STAGES_MAX, Span, Taken, place, tails};
 use crate::units::{Unit, units_of};
 use crate::waits::{ControlWaits, waits};
-use forebay_ir::{Program, RegisterId, Role};
+use forebay_ir::{Body, Program, RegisterId, Role};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -93,81 +93,127 @@ pub fn report(program: &Program, machine: &Machine) -> Report {
     // What has no effect takes no stage either: `setValid()` writes fields that the program then writes itself.
     let mut program = program.clone();
     forebay_ir::passes::remove_dead_stores(&mut program);
-    let program = &program;
-    let mut problems = Vec::new();
-    let mut stages: Vec<Taken> = Vec::new();
-    let mut controls = Vec::new();
-    let mut impossible = false;
-    // By register, the first control that accesses it.
-    let mut owners: BTreeMap<RegisterId, &str> = BTreeMap::new();
+    let mut mapping = Mapping {
+        program: &program,
+        machine,
+        problems: Vec::new(),
+        impossible: false,
+        stages: Vec::new(),
+        controls: Vec::new(),
+        owners: BTreeMap::new(),
+    };
     for (role, name) in CONTROLS {
-        let Some(body) = program.stage(role) else { continue };
+        if let Some(body) = program.stage(role) {
+            mapping.add(role, name, body);
+        }
+    }
+    mapping.finish()
+}
+
+/// A program on its way onto the stages of a machine.
+struct Mapping<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    problems: Vec<String>,
+    /// Whether no number of passes is enough.
+    impossible: bool,
+    stages: Vec<Taken>,
+    controls: Vec<Control>,
+    /// By register: the first control that accesses it.
+    owners: BTreeMap<RegisterId, &'static str>,
+}
+
+impl Mapping<'_> {
+    /// Splits a control into units, and places these on the stages.
+    fn add(&mut self, role: Role, name: &'static str, body: &Body) {
         let conditions = Conditions::of(body);
-        let found = units_of(program, body, &conditions, machine.stage.register_alu_bits);
+        let found = units_of(self.program, body, &conditions, self.machine.stage.register_alu_bits);
         // A PNA program of three blocks has no PreControl.
         if role == Role::PreControl && found.units.is_empty() {
-            continue;
+            return;
         }
-        let (dependencies, contradictions) = dependencies(program, &found.units, &conditions);
-        let several = in_several_stages(program, &found.units, &dependencies);
-        impossible |= !contradictions.is_empty() || !found.problems.is_empty() || !several.is_empty();
-        problems.extend(found.problems);
-        problems.extend(contradictions);
-        problems.extend(several);
-        for register in found.units.iter().flat_map(|unit| &unit.registers) {
-            let other = *owners.entry(*register).or_insert(name);
+        let (dependencies, contradictions) = dependencies(self.program, &found.units, &conditions);
+        let several = in_several_stages(self.program, &found.units, &dependencies);
+        self.impossible |= !contradictions.is_empty() || !found.problems.is_empty() || !several.is_empty();
+        self.problems.extend(found.problems);
+        self.problems.extend(contradictions);
+        self.problems.extend(several);
+        self.claim_registers(name, &found.units);
+        self.place(name, found.units, dependencies);
+    }
+
+    /// A register is in the stages of one control.
+    fn claim_registers(&mut self, name: &'static str, units: &[Unit]) {
+        for register in units.iter().flat_map(|unit| &unit.registers) {
+            let other = *self.owners.entry(*register).or_insert(name);
             if other != name {
-                impossible = true;
-                let register = &program.registers[register.index()].name;
+                self.impossible = true;
+                let register = &self.program.registers[register.index()].name;
                 let problem = format!("the register `{register}` is accessed in {other} and in {name}");
-                if !problems.contains(&problem) {
-                    problems.push(problem);
+                if !self.problems.contains(&problem) {
+                    self.problems.push(problem);
                 }
             }
         }
-        match place(machine, &found.units, &dependencies, &mut stages) {
-            Ok(spans) => controls.push(Control {
+    }
+
+    fn place(&mut self, name: &'static str, units: Vec<Unit>, dependencies: Vec<Dependency>) {
+        match place(self.machine, &units, &dependencies, &mut self.stages) {
+            Ok(spans) => self.controls.push(Control {
                 name,
-                units: found.units,
+                units,
                 dependencies,
                 spans,
             }),
-            Err(units) => {
-                impossible = true;
-                let known = problems.len();
-                problems.extend(units.iter().filter_map(|unit| too_large(machine, &found.units[*unit])));
-                if problems.len() == known {
-                    problems.push(no_order(&found.units, &units, &dependencies));
+            Err(missing) => {
+                self.impossible = true;
+                let known = self.problems.len();
+                let too_large = missing.iter().filter_map(|unit| too_large(self.machine, &units[*unit]));
+                self.problems.extend(too_large);
+                if self.problems.len() == known {
+                    self.problems.push(no_order(&units, &missing, &dependencies));
                 }
             }
         }
     }
-    let passes = stages.len().div_ceil(machine.stages).max(1);
-    if passes > 1 {
-        problems.push(too_long(machine, &stages));
-    }
-    let field_bytes = controls
-        .iter()
-        .map(|control| fields::bytes(program, &control.units))
-        .sum();
-    if field_bytes > machine.fields.usable_bytes {
-        problems.push(format!(
-            "the fields of ingress and egress take {field_bytes} bytes of the packet header vector, of whose {} bytes {} can be used",
-            machine.fields.bytes, machine.fields.usable_bytes
-        ));
-    }
-    Report {
-        machine: machine.name.clone(),
-        fits: problems.is_empty(),
-        passes: if impossible { 0 } else { passes },
-        problems,
-        stages: stages.iter().map(|taken| taken.demand).collect(),
-        critical_path: critical_path(program, &controls),
-        waits: controls.iter().map(|control| control.waits(machine.stages)).collect(),
-        placed: controls.iter().flat_map(placed).collect(),
-        field_bytes,
-        field_bytes_max: machine.fields.usable_bytes,
-        description: machine.clone(),
+
+    fn finish(self) -> Report {
+        let Mapping {
+            program,
+            machine,
+            mut problems,
+            impossible,
+            stages,
+            controls,
+            ..
+        } = self;
+        let passes = stages.len().div_ceil(machine.stages).max(1);
+        if passes > 1 {
+            problems.push(too_long(machine, &stages));
+        }
+        let field_bytes = controls
+            .iter()
+            .map(|control| fields::bytes(program, &control.units))
+            .sum();
+        if field_bytes > machine.fields.usable_bytes {
+            problems.push(format!(
+                "the fields of ingress and egress take {field_bytes} bytes of the packet header vector, of whose {} bytes {} can be used",
+                machine.fields.bytes, machine.fields.usable_bytes
+            ));
+        }
+        Report {
+            machine: machine.name.clone(),
+            fits: problems.is_empty(),
+            passes: if impossible { 0 } else { passes },
+            problems,
+            stages: stages.iter().map(|taken| taken.demand).collect(),
+            critical_path: critical_path(program, &controls),
+            waits: controls.iter().map(|control| control.waits(machine.stages)).collect(),
+            placed: controls.iter().flat_map(placed).collect(),
+            field_bytes,
+            field_bytes_max: machine.fields.usable_bytes,
+            description: machine.clone(),
+        }
     }
 }
 
