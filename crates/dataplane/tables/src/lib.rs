@@ -101,6 +101,7 @@ pub mod register;
 mod rules;
 pub mod search;
 mod second_index;
+mod shards;
 mod simd;
 mod storage;
 mod sync;

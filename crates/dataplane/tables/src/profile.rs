@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::entry::{ActionCall, ActionRef, EntryAction, GroupId, MemberId};
+use crate::shards::Shards;
 
 /// Why a profile was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,13 +112,14 @@ impl Group {
     }
 }
 
-/// An action profile, or an action selector when it has groups.
+/// An action profile, or an action selector when it has groups. A copy shares members and groups that are not changed
+/// afterwards.
 #[derive(Clone, Debug)]
 pub struct ActionProfile {
     size: usize,
     max_group_weight: u64,
-    members: BTreeMap<MemberId, Member>,
-    groups: BTreeMap<GroupId, Group>,
+    members: Shards<Member>,
+    groups: Shards<Group>,
     /// By number of the table.
     defaults: BTreeMap<u32, EntryAction>,
 }
@@ -129,8 +131,8 @@ impl ActionProfile {
         ActionProfile {
             size,
             max_group_weight,
-            members: BTreeMap::new(),
-            groups: BTreeMap::new(),
+            members: Shards::new(),
+            groups: Shards::new(),
             defaults: BTreeMap::new(),
         }
     }
@@ -141,14 +143,14 @@ impl ActionProfile {
     /// # Errors
     /// When there is such a member already, or the profile is full.
     pub fn insert_member(&mut self, id: MemberId, call: ActionCall) -> Result<(), ProfileError> {
-        if self.members.contains_key(&id) {
+        if self.members.contains(id.0) {
             return Err(ProfileError::DuplicateMember(id));
         }
         if self.members.len() >= self.size {
             return Err(ProfileError::ProfileFull { size: self.size });
         }
         let references = 0;
-        self.members.insert(id, Member { call, references });
+        self.members.insert(id.0, Member { call, references });
         Ok(())
     }
 
@@ -169,18 +171,18 @@ impl ActionProfile {
         if self.member_mut(id)?.references > 0 {
             return Err(ProfileError::MemberInUse(id));
         }
-        self.members.remove(&id);
+        self.members.remove(id.0);
         Ok(())
     }
 
     /// The action of a member.
     pub fn member(&self, id: MemberId) -> Option<&ActionCall> {
-        self.members.get(&id).map(|member| &member.call)
+        self.members.get(id.0).map(|member| &member.call)
     }
 
     /// All members in order of their ids.
     pub fn members(&self) -> impl Iterator<Item = (MemberId, &ActionCall)> {
-        self.members.iter().map(|(id, member)| (*id, &member.call))
+        self.members.iter().map(|(id, member)| (MemberId(id), &member.call))
     }
 
     /// Adds a group of members with their weights; it may be empty.
@@ -189,13 +191,13 @@ impl ActionProfile {
     /// When there is such a group already, a member does not exist, is named twice or has the weight 0, or the weights
     /// add up to too much.
     pub fn insert_group(&mut self, id: GroupId, members: &[(MemberId, u32)]) -> Result<(), ProfileError> {
-        if self.groups.contains_key(&id) {
+        if self.groups.contains(id.0) {
             return Err(ProfileError::DuplicateGroup(id));
         }
         let places = self.places(members)?;
         self.count_references(&places);
         let references = 0;
-        self.groups.insert(id, Group { places, references });
+        self.groups.insert(id.0, Group { places, references });
         Ok(())
     }
 
@@ -250,23 +252,23 @@ impl ActionProfile {
         }
         let former = std::mem::take(&mut group.places);
         self.discount_references(&former);
-        self.groups.remove(&id);
+        self.groups.remove(id.0);
         Ok(())
     }
 
     /// The members of a group with their weights, in order of their ids.
     pub fn group(&self, id: GroupId) -> Option<Vec<(MemberId, u32)>> {
-        Some(self.groups.get(&id)?.weights().collect())
+        Some(self.groups.get(id.0)?.weights().collect())
     }
 
-    /// The ids of all groups.
+    /// The ids of all groups, in order.
     pub fn groups(&self) -> impl Iterator<Item = GroupId> {
-        self.groups.keys().copied()
+        self.groups.iter().map(|(id, _)| GroupId(id))
     }
 
     /// The member of a group that a hash selects, or `None` when the group is empty or unknown.
     pub fn select(&self, group: GroupId, hash: u64) -> Option<MemberId> {
-        self.groups.get(&group)?.member_at(hash)
+        self.groups.get(group.0)?.member_at(hash)
     }
 
     /// The call for a look-up's action. `None` when the action names an empty group, or a member or group that does
@@ -319,8 +321,8 @@ impl ActionProfile {
     pub fn release(&mut self, action: ActionRef<'_>) {
         let references = match action {
             ActionRef::Call(_) => None,
-            ActionRef::Member(id) => self.members.get_mut(&id).map(|m| &mut m.references),
-            ActionRef::Group(id) => self.groups.get_mut(&id).map(|g| &mut g.references),
+            ActionRef::Member(id) => self.members.get_mut(id.0).map(|m| &mut m.references),
+            ActionRef::Group(id) => self.groups.get_mut(id.0).map(|g| &mut g.references),
         };
         if let Some(references) = references {
             *references = references.saturating_sub(1);
@@ -331,7 +333,7 @@ impl ActionProfile {
     fn places(&self, members: &[(MemberId, u32)]) -> Result<Vec<(u64, MemberId)>, ProfileError> {
         let mut sorted = BTreeMap::new();
         for &(id, weight) in members {
-            if !self.members.contains_key(&id) {
+            if !self.members.contains(id.0) {
                 return Err(ProfileError::NoMember(id));
             }
             if weight == 0 {
@@ -360,7 +362,7 @@ impl ActionProfile {
 
     fn count_references(&mut self, places: &[(u64, MemberId)]) {
         for (_, id) in places {
-            if let Some(member) = self.members.get_mut(id) {
+            if let Some(member) = self.members.get_mut(id.0) {
                 member.references += 1;
             }
         }
@@ -373,10 +375,10 @@ impl ActionProfile {
     }
 
     fn member_mut(&mut self, id: MemberId) -> Result<&mut Member, ProfileError> {
-        self.members.get_mut(&id).ok_or(ProfileError::NoMember(id))
+        self.members.get_mut(id.0).ok_or(ProfileError::NoMember(id))
     }
 
     fn group_mut(&mut self, id: GroupId) -> Result<&mut Group, ProfileError> {
-        self.groups.get_mut(&id).ok_or(ProfileError::NoGroup(id))
+        self.groups.get_mut(id.0).ok_or(ProfileError::NoGroup(id))
     }
 }
