@@ -393,12 +393,8 @@ impl WorkerScratch {
         } = continued;
         let mut info = PacketInfo {
             egress: egress.as_ref(),
-            replica: None,
-            session: None,
-            instance_type: InstanceType::Normal,
             parser_error,
-            random,
-            end_values: None,
+            ..PacketInfo::new(random)
         };
         let mut sink = |outcome: Outcome| match egress {
             None => before_queue(outcome.before_queue()),

@@ -48,6 +48,19 @@ struct PacketInfo<'a> {
 }
 
 impl PacketInfo<'_> {
+    /// Of a packet that enters ingress.
+    fn new(random: Random) -> Self {
+        PacketInfo {
+            egress: None,
+            replica: None,
+            session: None,
+            instance_type: InstanceType::Normal,
+            parser_error: 0,
+            random,
+            end_values: None,
+        }
+    }
+
     /// The time at which processing on this side of the queue began.
     fn time_us(&self, packet: &Contents) -> u64 {
         self.egress
@@ -99,15 +112,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         packet.payload_bit = 0;
         packet.ingress_length = packet.frame().len() as u32;
         self.give_state(&mut packet);
-        let info = PacketInfo {
-            egress: None,
-            replica: None,
-            session: None,
-            instance_type: InstanceType::Normal,
-            parser_error: 0,
-            random: Random::new(packet.arguments.random_seed),
-            end_values: None,
-        };
+        let info = PacketInfo::new(Random::new(packet.arguments.random_seed));
         self.follow(packet, info, entry);
     }
 
@@ -128,15 +133,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let (Some(session), Some(replicas)) = (session, replica) else {
             return self.scratch.pool.recycle_packet(clone);
         };
-        let info = PacketInfo {
-            egress: None,
-            replica: None,
-            session: None,
-            instance_type: InstanceType::Normal,
-            parser_error: 0,
-            random: Random::new(clone.arguments.random_seed),
-            end_values: None,
-        };
+        let info = PacketInfo::new(Random::new(clone.arguments.random_seed));
         clone.payload_bit = 0;
         clone.ingress_length = clone.frame().len() as u32;
         match from_egress {
@@ -185,12 +182,8 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         let entry = Entry::Dequeued(packet.resume);
         let info = PacketInfo {
             egress: Some(arguments),
-            replica: None,
-            session: None,
             instance_type: packet.instance_type,
-            parser_error: 0,
-            random: Random::new(arguments.random_seed),
-            end_values: None,
+            ..PacketInfo::new(Random::new(arguments.random_seed))
         };
         self.follow(packet.0, info, entry);
     }
