@@ -337,8 +337,11 @@ impl FlowPages {
 impl Index {
     /// The signature in the slot of an entry.
     pub(crate) fn signature(&self, layout: &SlotLayout, entry: usize) -> u64 {
-        let number = unsafe { self.first.cast::<u32>().add(entry).read() };
-        unsafe { self.first.byte_add(number as usize * layout.bytes).read() }
+        // SAFETY: tests pass entries of the index, whose numbers are those of slots of this layout.
+        unsafe {
+            let number = self.first.cast::<u32>().add(entry).read();
+            self.first.byte_add(number as usize * layout.bytes).read()
+        }
     }
 }
 
@@ -433,7 +436,9 @@ mod tests {
         }
         let entry = (flows[0] >> pages.index().shift) as usize;
         let (slot, tag) = pages.renew(entry, flows[0] + 1).expect("it is there");
-        assert_eq!((tag, unsafe { slot.read() }), (TAG as u32, flows[0] + 1));
+        // SAFETY: it is a slot of the pages.
+        let signature = unsafe { slot.read() };
+        assert_eq!((tag, signature), (TAG as u32, flows[0] + 1));
         assert_eq!(pages.index().signature(&layout, entry), flows[0] + 1);
         assert!(pages.renew(entry, 7 << 60 | 9 << 40).is_none());
         assert!(

@@ -1,8 +1,8 @@
-//! The machine code of a program. It is made in three steps.
+//! The machine code of a program. It is made in steps.
 //!
 //! ```text
 //!   loading ──► general code: the graph ► packets can go
-//!          └──► specialised code of v1model, with a flow cache (a thread) ─► packets go faster
+//!          └──► specialised code, with a flow cache (a thread) ─► packets go faster
 //!                 too many flows: straight (a thread) ─► every packet searches the tables
 //!                 and large tables: staged (a thread) ─► they wait for each other at look-ups
 //! ```

@@ -13,9 +13,9 @@
 //!
 //! A loop around what follows ingress makes the copies for the members of a multicast group. The function *bails out*
 //! where something rare happens: a parser error, a copy that cannot be made in place. Until then it has changed
-//! nothing, not even the packet, so the architecture takes the packet through the slow path from the start. A program
-//! that changes something that outlives a packet (a register, a meter) before it may bail out has no such function.
-//! [`Route::obstacles`] lists what keeps packets off the fast path, and [`BailOut`] counts it.
+//! nothing but counters, from which it takes the packet back, so the packet can go through general code from the start.
+//! A program that changes something else that outlives a packet (a register, a meter) before it may bail out has no
+//! such function. [`Route::obstacles`] lists what keeps packets off the fast path, and [`BailOut`] counts it.
 
 mod bail_out;
 mod changes;

@@ -129,8 +129,13 @@ pub(crate) mod target {
     pub(crate) const HASH_INPUT: i64 = 1;
 }
 
+/// One of the buffers.
+///
+/// # Safety
+///
+/// The context is that of the calling code, and no other reference to the buffer is used while this one is.
 unsafe fn buffer<'a>(context: *mut Context<'_>, target: u64) -> &'a mut forebay_exec::BitBuffer {
-    // SAFETY: see the module.
+    // SAFETY: as the caller promises.
     unsafe {
         match target as i64 {
             target::OUTPUT => &mut *(*context).output,

@@ -27,10 +27,14 @@ functions! {
 }
 
 /// Replaces `key` by the values in memory, which follow one another.
+///
+/// # Safety
+///
+/// There are as many words as values of these widths need.
 unsafe fn load_key(key: &mut Vec<Bits>, widths: &[u32], mut values: *const u64) {
     key.clear();
     for &width in widths {
-        // SAFETY: see the module.
+        // SAFETY: as the caller promises.
         unsafe {
             key.push(load(width, values));
             values = values.add(words(width));

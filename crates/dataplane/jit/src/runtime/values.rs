@@ -18,15 +18,23 @@ pub(crate) const fn words(width: u32) -> usize {
 }
 
 /// Reads a value from memory.
+///
+/// # Safety
+///
+/// There are as many words as the width needs.
 pub(super) unsafe fn load(width: u32, value: *const u64) -> Bits {
-    // SAFETY: see the module.
+    // SAFETY: as the caller promises.
     Bits::from_limbs(width, unsafe { slice::from_raw_parts(value, words(width)) })
 }
 
 /// Writes a value to memory.
+///
+/// # Safety
+///
+/// There are as many words as the value's width needs.
 pub(super) unsafe fn store(value: &Bits, target: *mut u64) {
     for (index, limb) in value.limbs().enumerate() {
-        // SAFETY: see the module.
+        // SAFETY: as the caller promises.
         unsafe { target.add(index).write(limb) }
     }
 }
