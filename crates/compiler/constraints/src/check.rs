@@ -25,7 +25,7 @@ pub(crate) enum Condition {
 #[derive(Clone, Debug)]
 pub(crate) enum Operand {
     Constant(Value),
-    /// Of the key with this index.
+    /// A part of the key with this index.
     Part(usize, Part),
     Priority,
     Minus(Box<Operand>),

@@ -1,4 +1,4 @@
-//! P4Info: what a P4Runtime control plane knows of a program (P4Runtime specification, chapter "P4Info").
+//! P4Info: the description of a program for a P4Runtime control plane (P4Runtime specification, chapter "P4Info").
 //!
 //! * [`model`]: the messages of `p4.config.v1`, as plain structures with the names of the protobuf.
 //! * [`ids`]: numbers of objects and of fields, as p4c assigns them, so that a controller written against p4c's P4Info

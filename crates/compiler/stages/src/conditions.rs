@@ -17,7 +17,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Of a body without loops.
+    /// The conditions of a body without loops.
     pub(crate) fn of(body: &Body) -> Conditions {
         let order = order(body);
         let certain = Certain::of(body, &order);

@@ -111,7 +111,7 @@ impl Effects {
         effects
     }
 
-    /// Of an action.
+    /// The effects of an action.
     pub(crate) fn of_action(program: &Program, action: &Action) -> Effects {
         let body: &Body = &program.bodies[action.body.index()];
         let mut effects = Effects::of(program, body.statements().map(|statement| &statement.op));

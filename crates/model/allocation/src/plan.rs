@@ -35,9 +35,9 @@ impl Route {
 /// Where functions stand, and how flows go.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Of each function.
+    /// The place of each function.
     pub places: Vec<Place>,
-    /// Of each flow.
+    /// The route of each flow.
     pub routes: Vec<Route>,
     /// What each loopback port carries, by port.
     pub loads: Vec<(u16, f64)>,

@@ -177,7 +177,7 @@ fn least_recirculated(problem: &Problem, placement: &Placement) -> Option<f64> {
     Some(sum)
 }
 
-/// Of all loopback ports.
+/// The bandwidth of all loopback ports, in Gbps.
 fn capacity(problem: &Problem) -> f64 {
     (0..problem.chip.pipelines)
         .map(|pipeline| problem.capacity_gbps(pipeline))

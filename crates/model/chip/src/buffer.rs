@@ -18,9 +18,10 @@ pub(crate) struct PacketBuffer {
     queue_cells: u64,
     /// The number of queues for which each cell is taken: a simulated queue stands for this many equal queues.
     alike: u64,
+    /// Cells of the pool, and how many of them are used.
     pool: u64,
-    /// Of the pool.
     pool_used: u64,
+    /// Cells in use, those of the queues included.
     used: u64,
     used_max: u64,
 }

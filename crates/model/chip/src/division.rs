@@ -9,7 +9,7 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
-    /// Of a number that is not 0.
+    /// A divisor that is not 0.
     pub(crate) fn new(number: u64) -> Divisor {
         Divisor {
             number,

@@ -215,7 +215,7 @@ impl Network {
         self.events.next_time()
     }
 
-    /// Asks for [`Stop::Wake`] with this number at a time that is not past.
+    /// Requests [`Stop::Wake`] with this number at a time that is not in the past.
     pub fn wake_at(&mut self, time: Picos, number: u16) {
         let subject = Subject { chip: 0, index: number };
         self.events.schedule(time.max(self.now), Kind::Wake, subject);
@@ -286,12 +286,12 @@ impl Network {
         self.chips.iter_mut().for_each(|chip| chip.pin_tables(pinned));
     }
 
-    /// How many chips there are; their indices are the numbers below.
+    /// The number of chips. Their indices are the numbers below it.
     pub fn chips(&self) -> u16 {
         self.chips.len() as u16
     }
 
-    /// The balance of a chip.
+    /// The books of a chip: the balance of its packets.
     pub fn books(&self, chip: u16) -> &Books {
         &self.chips[usize::from(chip)].books
     }

@@ -38,11 +38,11 @@ pub struct PortConfig {
 pub struct PortReport {
     /// Frames that came in from outside or from a link.
     pub received_frames: u64,
-    /// Their bytes.
+    /// Bytes of these frames.
     pub received_bytes: u64,
     /// Frames put on the wire, and those that a fault makes of them there.
     pub sent_frames: u64,
-    /// Their bytes.
+    /// Bytes of these frames.
     pub sent_bytes: u64,
     /// Time that the wire was taken, also for packets that egress dropped.
     pub wire_busy_ps: Picos,
@@ -55,9 +55,9 @@ pub struct PortReport {
 /// What waits in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSample {
-    /// Packets.
+    /// Packets in it.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub bytes: u64,
     /// Packets that it has taken so far.
     pub taken: u64,
@@ -132,11 +132,11 @@ impl Queue {
 #[derive(Default)]
 pub(crate) struct Queues {
     queues: [Queue; QUEUES_MAX],
-    /// Queues that there are.
+    /// The number of queues.
     count: usize,
-    /// A bit for each that has a packet.
+    /// A bit for each queue that has a packet.
     busy: u32,
-    /// A bit for each that the other end of the wire has paused.
+    /// A bit for each queue that the other end of the wire has paused.
     paused: u32,
 }
 

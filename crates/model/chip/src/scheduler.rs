@@ -36,7 +36,7 @@ struct Share {
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     shares: [Share; QUEUES_MAX],
-    /// Queues that there are.
+    /// The number of queues.
     count: usize,
     /// A bit for each strict queue.
     strict: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// Of no more than [`QUEUES_MAX`] queues.
+    /// The scheduler of at most [`QUEUES_MAX`] queues.
     pub(crate) fn new(services: impl Iterator<Item = Service>) -> Scheduler {
         let mut scheduler = Scheduler {
             shares: [Share::default(); QUEUES_MAX],
@@ -72,7 +72,7 @@ impl Scheduler {
         if backlog.busy() == 0 {
             return None;
         }
-        // Ends: every round gives a queue that has a packet at least a byte more, and packets have an end.
+        // This terminates: in every round, a queue that has a packet gets credit for at least one more byte.
         loop {
             let share = &mut self.shares[self.turn % QUEUES_MAX];
             match backlog.first_bytes(self.turn).map(u64::from) {

@@ -147,19 +147,19 @@ pub struct Parser {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// Of the match-action stages of ingress or egress together.
+    /// Cycles of the match-action stages of ingress or egress together, beside those of single stages.
     pub base_cycles: u32,
-    /// Of a stage that is matched by what an earlier stage writes, and of the first.
+    /// Cycles of a stage that is matched by what an earlier stage writes, and of the first stage.
     pub match_cycles: u32,
-    /// More, when such a stage searches a TCAM.
+    /// Further cycles of such a stage if it searches a TCAM.
     pub ternary_cycles: u32,
-    /// More, when it accesses a register.
+    /// Further cycles of such a stage if it accesses a register.
     pub register_cycles: u32,
-    /// Of a stage that computes with what an earlier stage writes.
+    /// Cycles of a stage that computes with what an earlier stage writes.
     pub action_cycles: u32,
-    /// Of any other stage.
+    /// Cycles of any other stage.
     pub concurrent_cycles: u32,
-    /// The least of all stages of egress.
+    /// The fewest cycles of all stages of egress together.
     pub egress_least_cycles: u32,
     /// Packets that stages and deparser hold at the same time; 0: any number. A pipeline whose latency is longer takes
     /// fewer packets a second.

@@ -15,7 +15,7 @@ pub struct Losses {
     pub seed: u64,
     /// Counts; none when a search found no load without loss.
     pub run: Option<Counts>,
-    /// Of a search: the lowest load that lost something.
+    /// The lowest load that lost something, if the load was searched.
     pub lowest_loss: Option<LowestLoss>,
 }
 
@@ -24,9 +24,9 @@ pub struct Losses {
 pub struct Counts {
     /// Sent by all streams.
     pub sent: u64,
-    /// Of which a frame came out.
+    /// Those of which at least one frame came out.
     pub delivered: u64,
-    /// Further frames of these.
+    /// Frames that came out beyond one for each of these.
     pub copies: u64,
     /// Dropped by programs, copies included.
     pub dropped: u64,

@@ -23,13 +23,13 @@ pub(crate) struct Varied {
 /// A headline with one thing changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sensitivity {
-    /// Of the headline.
+    /// The parameters of the headline.
     pub parameters: BTreeMap<String, String>,
-    /// What is meant.
+    /// The metric of the headline.
     pub metric: String,
     /// What is changed.
     pub what: String,
-    /// The value then; none when nothing was found.
+    /// The value after the change; none when nothing was found.
     pub value: Option<f64>,
     /// A search ended at its highest load.
     pub at_least: bool,

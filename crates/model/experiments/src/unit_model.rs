@@ -102,7 +102,7 @@ impl Unit {
     }
 }
 
-/// Of M/M/1, without the service.
+/// The mean wait in the queue of M/M/1, without the service; none if the queue grows without end.
 fn waiting_time(arrivals: f64, rate: f64) -> Option<f64> {
     (arrivals < rate).then(|| arrivals / rate / (rate - arrivals))
 }

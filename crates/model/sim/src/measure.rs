@@ -22,7 +22,7 @@ const LATENCY_MAX_NS: u64 = 1_000_000_000;
 
 /// What is known of the packets of a stream.
 struct StreamMeter {
-    /// Of its wire.
+    /// The framing of its wire.
     framing: Framing,
     /// Time of arrival by sequence number modulo [`REMEMBERED`].
     arrived: Vec<Picos>,

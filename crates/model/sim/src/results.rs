@@ -186,7 +186,7 @@ pub struct Lifted {
 pub struct ChipResults {
     /// Its name in the scenario.
     pub name: String,
-    /// What kind.
+    /// The name of its specification.
     pub spec: String,
     /// Rules of the chip that the scenario lifts.
     pub lifted: Vec<Lifted>,
@@ -234,9 +234,9 @@ pub struct ChipResults {
 pub struct PortResults {
     /// Its number.
     pub port: u16,
-    /// Frames in.
+    /// Frames received.
     pub received_frames: u64,
-    /// Frames out, those that come back included.
+    /// Frames sent, those that come back included.
     pub sent_frames: u64,
     /// Pauses that it has begun at the other end of its wire.
     #[serde(skip_serializing_if = "is_zero")]

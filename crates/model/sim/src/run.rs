@@ -442,7 +442,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Of the time that is measured.
+    /// A time as a share of the time that is measured.
     fn share(&self, busy: Picos) -> f64 {
         busy as f64 / MICROSECOND / self.measured_us()
     }

@@ -4,7 +4,7 @@ use crate::run::Simulation;
 use forebay_chip::{Pacer, Picos, Place, Stop};
 use forebay_packet::{TIMER_FRAME_BYTES, TimerKind, TimerNumbers};
 
-/// A timer as the scenario asks for it.
+/// A timer as the scenario declares it.
 #[derive(Clone, Debug)]
 pub(crate) struct TimerSetup {
     pub(crate) place: Place,

@@ -1,4 +1,4 @@
-//! Closes and opens a port while packets flow, for operators who disable ports.
+//! Closes and opens a port while packets flow, for ports that an operator disables.
 
 use crate::{Burst, DropReason, Port, PortCounters, PortError, PortState, delegate_port};
 use std::sync::Arc;

@@ -28,11 +28,11 @@ pub struct Architecture {
 pub enum ExternKind {
     /// With the position of the type argument that is the index, if there is one.
     Counter(Option<usize>),
-    /// Of a table.
+    /// A counter of a table.
     DirectCounter,
     /// With the position of the type argument that is the index, if there is one.
     Meter(Option<usize>),
-    /// Of a table.
+    /// A meter of a table.
     DirectMeter,
     /// With the position of the type argument that is the index, if there is one; the element is the first.
     Register(Option<usize>),

@@ -80,7 +80,7 @@ impl Region {
 }
 
 impl GuestMemory {
-    /// Of these regions.
+    /// The memory of a guest that has these regions.
     pub(crate) fn new(regions: Vec<Region>) -> GuestMemory {
         GuestMemory { regions }
     }

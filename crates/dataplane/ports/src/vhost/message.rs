@@ -43,7 +43,7 @@ pub(crate) enum EventKind {
     Error,
 }
 
-/// What a peer asks for.
+/// A request of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
     GetFeatures,

@@ -113,7 +113,7 @@ impl Session {
         self.memory.is_lost()
     }
 
-    /// Does what a request asks for.
+    /// Executes a request.
     ///
     /// # Errors
     /// When it cannot be right. The connection is of no use any more then.

@@ -34,7 +34,7 @@ pub(crate) struct Taken {
 }
 
 impl Costs {
-    /// Of a side of the program.
+    /// The costs of a side of the program.
     pub(crate) fn new(program: &Program, parser: &Parser, side: Role) -> Costs {
         Costs {
             parser: parser.clone(),

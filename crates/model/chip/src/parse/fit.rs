@@ -17,7 +17,7 @@ pub struct ParserNeeds {
 }
 
 impl ParserNeeds {
-    /// Of a program on a chip.
+    /// The needs of a program on a chip.
     pub fn of(spec: &ChipSpec, program: &Program) -> ParserNeeds {
         let ingress = ingress_parser(program);
         let egress = program.stage(Role::EgressParser).or(ingress);

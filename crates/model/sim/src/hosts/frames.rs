@@ -67,7 +67,7 @@ pub(super) struct HostFrame {
     pub(super) carried: Carried,
 }
 
-/// Where hosts are.
+/// The addresses of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) ipv4: Ipv4Addr,
@@ -75,7 +75,7 @@ pub(super) struct Address {
 }
 
 impl HostFrame {
-    /// Its bytes.
+    /// The frame, from one host to another.
     pub(super) fn bytes(&self, from: Address, to: Address) -> Vec<u8> {
         let (protocol, payload) = match self.carried {
             Carried::Tcp { bytes, .. } => (6, TCP + bytes as usize),

@@ -28,7 +28,7 @@ pub(crate) struct HostSetup {
     pub(crate) link: LinkSpec,
     pub(super) address: Address,
     pub(crate) name: String,
-    /// Of its line.
+    /// The framing of its line.
     pub(super) framing: Framing,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct FlowSetup {
     pub(super) segment_bytes: u32,
     pub(super) is_ecn_capable: bool,
     pub(super) bits_per_second: u64,
-    /// Of the line of its sender.
+    /// The framing of its sender's line.
     pub(super) framing: Framing,
     pub(super) rto_min: Picos,
 }

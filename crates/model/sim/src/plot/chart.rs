@@ -59,7 +59,7 @@ impl Point {
 /// Values that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What tells it from others; series of one group have one colour.
+    /// The name in the legend; series of one group have one colour.
     pub group: String,
     /// How it is shown.
     pub style: Style,
@@ -70,19 +70,19 @@ pub struct Series {
 /// A chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// Of what it is.
+    /// The title: what is plotted.
     pub title: String,
-    /// What of that it shows.
+    /// The subtitle: which part of that, and under which conditions.
     pub subtitle: String,
-    /// Quantity and unit below.
+    /// Quantity and unit of the horizontal axis.
     pub x_label: String,
-    /// Quantity and unit at the left.
+    /// Quantity and unit of the vertical axis.
     pub y_label: String,
-    /// What it shows.
+    /// The series.
     pub series: Vec<Series>,
-    /// How places are found along the horizontal axis.
+    /// The scale of the horizontal axis.
     pub x_axis: Axis,
-    /// The same along the vertical axis.
+    /// The scale of the vertical axis.
     pub y_axis: Axis,
 }
 
