@@ -160,7 +160,7 @@ impl Burst {
     }
 
     /// Gives a buffer that is no longer needed to the spares.
-    pub fn give_spare(&mut self, packet: Packet) {
+    fn give_spare(&mut self, packet: Packet) {
         if self.buffers.len() < self.capacity {
             self.buffers.push(packet);
         }

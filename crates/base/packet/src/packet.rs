@@ -85,12 +85,6 @@ impl Packet {
         self.buffer.headroom()
     }
 
-    /// Bytes that can be appended without growing the buffer.
-    #[inline]
-    pub fn tailroom(&self) -> usize {
-        self.buffer.size() - self.headroom() - self.len()
-    }
-
     /// Empties the packet, restores the default headroom and clears the metadata.
     #[inline]
     pub fn reset(&mut self) {
@@ -136,7 +130,7 @@ impl Packet {
     }
 
     /// Removes up to `count` bytes from the front; returns how many were removed.
-    pub fn remove_front(&mut self, count: usize) -> usize {
+    fn remove_front(&mut self, count: usize) -> usize {
         let removed = count.min(self.len());
         self.buffer.place(self.headroom() + removed, self.len() - removed);
         removed
@@ -277,7 +271,8 @@ mod tests {
     fn a_new_packet_is_empty_with_room_at_both_ends() {
         let packet = Packet::new();
         assert!(packet.is_empty());
-        assert_eq!((packet.headroom(), packet.tailroom()), (DEFAULT_HEADROOM, DEFAULT_ROOM));
+        let behind = packet.buffer.size() - packet.headroom();
+        assert_eq!((packet.headroom(), behind), (DEFAULT_HEADROOM, DEFAULT_ROOM));
     }
 
     #[test]

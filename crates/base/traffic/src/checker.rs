@@ -83,7 +83,7 @@ impl Checker {
     }
 
     /// Checks one message's payload, without its flag header.
-    pub fn receive_payload(&mut self, payload: &[u8]) -> Verdict {
+    fn receive_payload(&mut self, payload: &[u8]) -> Verdict {
         let id = match self.format.read_payload(payload) {
             Ok(id) => id,
             Err(fault) => return self.changed(fault),

@@ -258,7 +258,7 @@ impl Route {
     }
 
     /// Whether noted clones may be executed later, after subsequent packets, without any visible difference.
-    pub fn clones_commute(&self, program: &Program) -> bool {
+    pub(crate) fn clones_commute(&self, program: &Program) -> bool {
         let behind = Use::of(program, &self.after_queue());
         let finds_changes = || !behind.registers_read.is_empty() && self.changes_state_in_ingress(program);
         let shares_state = !self.cloning.are_apart && (behind.changes_state || finds_changes());
