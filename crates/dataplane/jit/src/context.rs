@@ -143,9 +143,10 @@ pub(crate) mod ending {
 }
 
 impl<'a> Context<'a> {
-    /// A context without a packet or memory.
+    /// A context with these objects, without a packet or memory.
     #[inline]
-    pub(crate) fn new(objects: &'a dyn TableObjects, facts: PacketFacts) -> Self {
+    pub(crate) fn new(objects: &'a dyn TableObjects) -> Self {
+        let arrays = objects.arrays();
         Context {
             packet: ptr::null(),
             packet_bits: 0,
@@ -165,10 +166,10 @@ impl<'a> Context<'a> {
             verdicts_end: Later::uninit(),
             lanes: Later::uninit(),
             lane_words: Later::uninit(),
-            registers: ptr::null(),
-            counters: ptr::null(),
-            hit_times: ptr::null(),
-            held_lock: ptr::null_mut(),
+            registers: arrays.registers(),
+            counters: arrays.counters(),
+            hit_times: arrays.hit_times(),
+            held_lock: objects.held_lock(),
             locations: Later::uninit(),
             flow_index: Later::uninit(),
             flow_tag: Later::uninit(),
@@ -200,7 +201,7 @@ impl<'a> Context<'a> {
             requests: ptr::null_mut(),
             output: ptr::null_mut(),
             memory: ptr::null_mut(),
-            facts,
+            facts: PacketFacts::default(),
             random: Random::new(0),
         }
     }

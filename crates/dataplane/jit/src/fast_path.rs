@@ -8,7 +8,7 @@ use crate::packet_context::{Lanes, verdict};
 use crate::route::{Arguments, BailOut, Order};
 use crate::tables::TableObjects;
 use crate::verdict::{Departures, Frames, Rewriting, Verdict};
-use forebay_exec::{BitBuffer, Buffers, PacketFacts, Requests};
+use forebay_exec::{BitBuffer, Buffers, Requests};
 use forebay_ir::DigestId;
 
 /// Runs bursts of packets through a compiled program.
@@ -46,14 +46,10 @@ impl<'a> FastPath<'a> {
         };
         memory.make_room(code.needs.temporaries);
         Lanes::prepare(memory, forms.shape());
-        let mut context = Context::new(objects, PacketFacts::default());
-        memory.copies.describe(&mut context);
         let arrays = objects.arrays();
         assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
-        context.registers = arrays.registers();
-        context.counters = arrays.counters();
-        context.hit_times = arrays.hit_times();
-        context.held_lock = objects.held_lock();
+        let mut context = Context::new(objects);
+        memory.copies.describe(&mut context);
         let mut far_slots = None;
         if let Some(layout) = &code.needs.slots {
             let (index, tag) = memory

@@ -397,10 +397,6 @@ impl<'a> GraphPass<'a> {
         // Copies in units of sixteen bytes may begin before the emitted bytes.
         let emitted = memory.graph.emitted[COPIED_AT_ONCE as usize..].as_mut_ptr();
         let context = Context {
-            registers: arrays.registers(),
-            counters: arrays.counters(),
-            hit_times: arrays.hit_times(),
-            held_lock: objects.held_lock(),
             locations: Later::new(locations.first()),
             temporaries: memory.temporaries.as_mut_ptr(),
             length_max: length_max.into(),
@@ -409,7 +405,7 @@ impl<'a> GraphPass<'a> {
             requests,
             output: &mut buffers.output,
             memory,
-            ..Context::new(objects, PacketFacts::default())
+            ..Context::new(objects)
         };
         GraphPass {
             code,
