@@ -761,7 +761,10 @@ impl Translator<'_, '_, '_> {
 
     /// The length of the received frame.
     pub(super) fn received_bytes(&mut self) -> ir::Value {
-        let bits = self.packet_bits();
+        if self.burst.is_some() {
+            return self.frame_bytes();
+        }
+        let bits = self.load_packet_bits();
         self.shifted_right(bits, 3)
     }
 

@@ -192,8 +192,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let before = 8 + headers.len().div_ceil(8) + 4 * varbits.len();
         let (head, end) = self.store_slots(route.kept_by_clones(), before + bytes);
         let length = self.new_length(facts);
-        let frame = self.packet_bits();
-        let frame = self.shifted_right(frame, 3);
+        let frame = self.received_bytes();
         let mut values = [length, frame].map(|bytes| self.value_of_u64(32, bytes)).to_vec();
         values.extend(headers.iter().map(|header| self.validity_bit(header, facts)));
         values.push(self.padding(headers.len()));

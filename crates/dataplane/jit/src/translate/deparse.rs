@@ -134,8 +134,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.shifted_right(bits, 3)
             }
         };
-        let bits = self.packet_bits();
-        let bytes = self.shifted_right(bits, 3);
+        let bytes = self.received_bytes();
         let left = self.builder.ins().isub(bytes, parsed);
         // At most the bytes that will leave.
         let headers = self.number(headers.into());

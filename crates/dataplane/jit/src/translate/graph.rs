@@ -130,10 +130,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The value of an argument.
     fn argument(&mut self, argument: Argument) -> ir::Value {
         match argument {
-            Argument::FrameLength => {
-                let bits = self.load_packet_bits();
-                self.shifted_right(bits, 3)
-            }
+            Argument::FrameLength => self.received_bytes(),
             Argument::HeaderBytes => {
                 let bits = self.valid_header_bits(&Facts::default());
                 self.shifted_right(bits, 3)

@@ -27,9 +27,9 @@ impl Translator<'_, '_, '_> {
     pub(super) fn new_length(&mut self, facts: &Facts) -> ir::Value {
         let parsed = self.parsed_bits.expect("it was noted after the parser");
         let parsed = self.builder.use_var(parsed);
-        let (present, frame) = (self.valid_header_bits(facts), self.packet_bits());
+        let (present, frame) = (self.valid_header_bits(facts), self.received_bytes());
         // Each is in whole bytes, as on the slow path.
-        let [parsed, present, frame] = [parsed, present, frame].map(|bits| self.shifted_right(bits, 3));
+        let [parsed, present] = [parsed, present].map(|bits| self.shifted_right(bits, 3));
         let sum = self.builder.ins().iadd(frame, present);
         let length = self.builder.ins().isub(sum, parsed);
         let zero = self.number(0);

@@ -82,8 +82,7 @@ impl Translator<'_, '_, '_> {
     }
 
     pub(super) fn packet_length(&mut self, slot: SlotId) {
-        let bits = self.packet_bits();
-        let bytes = self.shifted_right(bits, 3);
+        let bytes = self.received_bytes();
         self.write_number(slot, bytes);
     }
 

@@ -236,10 +236,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Source::Number(number) => self.number(number as i64),
             Source::Argument(Argument::IngressPort) => self.load_ingress_port(),
             Source::Argument(Argument::Timestamp) => self.load_timestamp(),
-            Source::Argument(Argument::PacketLength) => {
-                let bits = self.packet_bits();
-                self.shifted_right(bits, 3)
-            }
+            Source::Argument(Argument::PacketLength) => self.received_bytes(),
             Source::EgressPort => destination.port,
             Source::Instance => destination.instance,
         };
@@ -304,8 +301,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.select(keys, &targets_of, default_block, None);
                 let nodes = cases.iter().map(|(_, node)| *node).chain([*default]);
                 for (node, block) in nodes.zip(targets.iter().copied().chain([default_block])) {
-                    self.builder.switch_to_block(block);
-                    self.builder.seal_block(block);
+                    self.enter(block);
                     self.node(route, plan, node, parsed.clone());
                 }
             }
@@ -324,8 +320,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let blocks = [self.builder.create_block(), self.builder.create_block()];
         self.builder.ins().brif(condition, blocks[0], &[], blocks[1], &[]);
         for (block, node) in blocks.into_iter().zip(nodes) {
-            self.builder.switch_to_block(block);
-            self.builder.seal_block(block);
+            self.enter(block);
             self.node(route, plan, node, parsed.clone());
         }
     }
