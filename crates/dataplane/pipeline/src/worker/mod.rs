@@ -2,7 +2,7 @@
 //!
 //! [`Worker::ingress`] is everything from the frame to the traffic manager, and [`Worker::egress`] everything after
 //! it: the slow path. [`Worker::pass`] does both for packets of a burst that find queues empty: the fast path, in
-//! specialised code (`fast_path.rs`) or in general code. Workers decide and count; queues, ports and time belong to
+//! specialised code (`specialised.rs`) or in general code. Workers decide and count; queues, ports and time belong to
 //! the switch.
 
 mod asking;
