@@ -13,9 +13,38 @@ use forebay_protocol::p4::config::v1::ActionProfile;
 use forebay_protocol::p4::v1::action_profile_group::Member;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::update::Type;
-use forebay_protocol::p4::v1::{Action, ActionProfileGroup, ActionProfileMember};
+use forebay_protocol::p4::v1::{Action, ActionProfileGroup, ActionProfileMember, Entity};
 use forebay_shell::catalog::Named;
-use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+/// The numbers of the members, or of the groups, of profiles: by profile, where the lowest free one is looked for, so
+/// that not all are read for each that is added. One below it that another interface takes away stays free.
+#[derive(Debug, Default)]
+pub(crate) struct FreeNumbers(HashMap<u32, u32>);
+
+impl FreeNumbers {
+    /// The lowest number that is not taken; numbers start at 1.
+    ///
+    /// # Errors
+    /// That of `is_taken`.
+    fn lowest(&mut self, profile: u32, is_taken: impl Fn(u32) -> Result<bool, Failure>) -> Result<u32, Failure> {
+        let lowest = self.0.entry(profile).or_insert(1);
+        while is_taken(*lowest)? {
+            *lowest += 1;
+        }
+        Ok(*lowest)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn give_back(&mut self, profile: u32, number: u32) {
+        if let Some(lowest) = self.0.get_mut(&profile) {
+            *lowest = number.min(*lowest);
+        }
+    }
+}
 
 impl<S: Switch> Runtime<S> {
     pub(crate) fn profile(&self, name: &str) -> Result<ActionProfile, Failure> {
@@ -43,8 +72,8 @@ impl<S: Switch> Runtime<S> {
     pub fn add_member(&mut self, profile: &str, action: &str, data: &[Vec<u8>]) -> Result<i32, Failure> {
         let profile = self.profile(profile)?;
         let action = self.profile_action(&profile, action, data)?;
-        let taken = self.members(&profile)?.into_iter().map(|member| member.member_id);
-        let member_id = lowest_free(&taken.collect());
+        let is_taken = |number| read_member(&*self.switch, &profile, number).map(|found| found.is_some());
+        let member_id = self.free_members.lowest(profile.id(), is_taken)?;
         let member = ActionProfileMember {
             action_profile_id: profile.id(),
             member_id,
@@ -79,7 +108,9 @@ impl<S: Switch> Runtime<S> {
             member_id: number_of(handle),
             action: None,
         };
-        self.write_member(Type::Delete, member)
+        self.write_member(Type::Delete, member)?;
+        self.free_members.give_back(profile.id(), number_of(handle));
+        Ok(())
     }
 
     fn write_member(&self, how: Type, member: ActionProfileMember) -> Result<(), Failure> {
@@ -105,8 +136,7 @@ impl<S: Switch> Runtime<S> {
     }
 
     pub(crate) fn member(&self, profile: &ActionProfile, handle: i32) -> Result<ActionProfileMember, Failure> {
-        let members = self.members(profile)?;
-        let found = members.into_iter().find(|member| member.member_id == number_of(handle));
+        let found = read_member(&*self.switch, profile, number_of(handle))?;
         found.ok_or_else(|| INVALID_MBR_HANDLE.because(format!("no member has the handle {handle}")))
     }
 
@@ -124,8 +154,7 @@ impl<S: Switch> Runtime<S> {
     }
 
     pub(crate) fn group(&self, profile: &ActionProfile, handle: i32) -> Result<ActionProfileGroup, Failure> {
-        let groups = self.groups(profile)?;
-        let found = groups.into_iter().find(|group| group.group_id == number_of(handle));
+        let found = read_group(&*self.switch, profile, number_of(handle))?;
         found.ok_or_else(|| INVALID_GRP_HANDLE.because(format!("no group has the handle {handle}")))
     }
 
@@ -135,8 +164,8 @@ impl<S: Switch> Runtime<S> {
     /// When there is no such selector.
     pub fn create_group(&mut self, profile: &str) -> Result<i32, Failure> {
         let profile = self.selector(profile)?;
-        let taken = self.groups(&profile)?.into_iter().map(|group| group.group_id);
-        let group_id = lowest_free(&taken.collect());
+        let is_taken = |number| read_group(&*self.switch, &profile, number).map(|found| found.is_some());
+        let group_id = self.free_groups.lowest(profile.id(), is_taken)?;
         let group = ActionProfileGroup {
             action_profile_id: profile.id(),
             group_id,
@@ -157,7 +186,9 @@ impl<S: Switch> Runtime<S> {
         self.switch.write(&updates).map_err(|error| match error.code {
             Code::FailedPrecondition => GRP_STILL_USED.because(&error.message),
             _ => Failure::refused(Family::Table, &error),
-        })
+        })?;
+        self.free_groups.give_back(profile.id(), number_of(handle));
+        Ok(())
     }
 
     /// Adds a member to a group.
@@ -171,9 +202,7 @@ impl<S: Switch> Runtime<S> {
         if changed.members.iter().any(|known| known.member_id == member_id) {
             return Err(MBR_ALREADY_IN_GRP.because(format!("member {member} is in group {group}")));
         }
-        if self.members(&profile)?.iter().all(|known| known.member_id != member_id) {
-            return Err(INVALID_MBR_HANDLE.because(format!("no member has the handle {member}")));
-        }
+        self.member(&profile, member)?;
         changed.members.push(Member {
             member_id,
             weight: 1,
@@ -198,21 +227,87 @@ impl<S: Switch> Runtime<S> {
     }
 }
 
-/// The lowest number from 1 that is not taken.
-fn lowest_free(taken: &BTreeSet<u32>) -> u32 {
-    let free = (1..).zip(taken).find(|(number, taken)| number != *taken);
-    free.map_or(taken.len() as u32 + 1, |(number, _)| number)
+/// The member of this number, if there is one.
+fn read_member(
+    switch: &impl Switch,
+    profile: &ActionProfile,
+    member_id: u32,
+) -> Result<Option<ActionProfileMember>, Failure> {
+    let wanted = ActionProfileMember {
+        action_profile_id: profile.id(),
+        member_id,
+        action: None,
+    };
+    let read = read_numbered(switch, member_id, Kind::ActionProfileMember(wanted))?;
+    Ok(read.and_then(|kind| match kind {
+        Kind::ActionProfileMember(member) => Some(member),
+        _ => None,
+    }))
+}
+
+/// The group of this number, if there is one.
+fn read_group(
+    switch: &impl Switch,
+    profile: &ActionProfile,
+    group_id: u32,
+) -> Result<Option<ActionProfileGroup>, Failure> {
+    let wanted = ActionProfileGroup {
+        action_profile_id: profile.id(),
+        group_id,
+        ..ActionProfileGroup::default()
+    };
+    let read = read_numbered(switch, group_id, Kind::ActionProfileGroup(wanted))?;
+    Ok(read.and_then(|kind| match kind {
+        Kind::ActionProfileGroup(group) => Some(group),
+        _ => None,
+    }))
+}
+
+/// What has this number, which is that of `wanted`: 0, which nothing has, would mean all there.
+fn read_numbered(switch: &impl Switch, number: u32, wanted: Kind) -> Result<Option<Kind>, Failure> {
+    if number == 0 {
+        return Ok(None);
+    }
+    match switch.read(&[Entity { entity: Some(wanted) }]) {
+        Ok(read) => Ok(read.into_iter().find_map(|entity| entity.entity)),
+        Err(error) if error.code == Code::NotFound => Ok(None),
+        Err(error) => Err(Failure::refused(Family::Table, &error)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
 
     #[test]
     fn the_lowest_free_number_is_taken() {
-        assert_eq!(lowest_free(&BTreeSet::new()), 1);
-        assert_eq!(lowest_free(&BTreeSet::from([1, 2, 4])), 3);
-        assert_eq!(lowest_free(&BTreeSet::from([2])), 1);
-        assert_eq!(lowest_free(&BTreeSet::from([1, 2])), 3);
+        let cases: [(&[u32], u32); 4] = [(&[], 1), (&[1, 2, 4], 3), (&[2], 1), (&[1, 2], 3)];
+        for (taken, lowest) in cases {
+            let found = FreeNumbers::default().lowest(1, |number| Ok(taken.contains(&number)));
+            assert_eq!(found, Ok(lowest), "{taken:?}");
+        }
+    }
+
+    /// Thousands of members are made one by one.
+    #[test]
+    fn numbers_that_were_taken_are_not_asked_for_again() {
+        let mut free = FreeNumbers::default();
+        let asked = RefCell::new(Vec::new());
+        let lowest = |free: &mut FreeNumbers, taken: u32| {
+            asked.borrow_mut().clear();
+            let found = free.lowest(1, |number| {
+                asked.borrow_mut().push(number);
+                Ok(number <= taken)
+            });
+            (found, asked.borrow().clone())
+        };
+        assert_eq!(lowest(&mut free, 0), (Ok(1), vec![1]));
+        assert_eq!(lowest(&mut free, 1), (Ok(2), vec![1, 2]));
+        assert_eq!(lowest(&mut free, 2), (Ok(3), vec![2, 3]));
+        free.give_back(1, 2);
+        assert_eq!(lowest(&mut free, 1), (Ok(2), vec![2]));
+        free.give_back(1, 7);
+        assert_eq!(lowest(&mut free, 2), (Ok(3), vec![2, 3]));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::codes::{Declared, Failure, Family};
 use crate::handles::Handles;
+use crate::profiles::FreeNumbers;
 use crate::replication::Replication;
 use crate::switch::Switch;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
@@ -18,6 +19,8 @@ pub struct Runtime<S> {
     program_number: Option<u64>,
     pub(crate) catalog: Catalog,
     pub(crate) handles: HashMap<u32, Handles>,
+    pub(crate) free_members: FreeNumbers,
+    pub(crate) free_groups: FreeNumbers,
     pub(crate) replication: Replication,
     /// By table: the rates that all meters of its entries have got, those of later entries included.
     pub(crate) rates_of_entries: HashMap<u32, MeterConfig>,
@@ -31,6 +34,8 @@ impl<S: Switch> Runtime<S> {
             program_number: None,
             catalog: Catalog::default(),
             handles: HashMap::new(),
+            free_members: FreeNumbers::default(),
+            free_groups: FreeNumbers::default(),
             replication: Replication::default(),
             rates_of_entries: HashMap::new(),
         }
@@ -50,6 +55,8 @@ impl<S: Switch> Runtime<S> {
         let info = self.switch.program().and_then(|program| program.p4info);
         self.catalog = Catalog::new(info.unwrap_or_default());
         self.handles.clear();
+        self.free_members.clear();
+        self.free_groups.clear();
         self.replication = Replication::default();
         self.rates_of_entries.clear();
         self.program_number = Some(number);

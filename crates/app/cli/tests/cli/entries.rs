@@ -261,6 +261,64 @@ fn a_command_without_an_arrow_is_taken_where_the_action_has_no_data() {
     }
 }
 
+/// As BMv2 does: the handle of a member or group that is gone goes to the next.
+#[test]
+fn members_and_groups_get_the_lowest_free_handles() {
+    let folder = folder();
+    let selector = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../tests/stf/tables/action_selector.p4"
+    );
+    let lines = [
+        "act_prof_create_member chosen set 10",
+        "act_prof_create_member chosen set 11",
+        "act_prof_create_member chosen set 12",
+        "act_prof_delete_member chosen 1",
+        "act_prof_create_member chosen set 13",
+        "act_prof_create_group chosen",
+        "act_prof_create_group chosen",
+        "act_prof_delete_group chosen 0",
+        "act_prof_create_group chosen",
+        "act_prof_add_member_to_group chosen 1 0",
+        "table_indirect_add_with_group chosen 1 => 0",
+    ];
+    let traced = |last: &str| {
+        let commands = write(
+            folder.path(),
+            "commands.txt",
+            &[&lines[..], &[last]].concat().join("\n"),
+        );
+        forebay(&[
+            "trace",
+            selector,
+            "--port",
+            "1",
+            "--hex",
+            "010000EE",
+            "--entries",
+            &commands,
+        ])
+    };
+    let ran = traced("");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("01 00 0d ee"), "{}", ran.stdout);
+    for (command, says) in [
+        ("act_prof_add_member_to_group chosen 3 0", "no member has the handle 3"),
+        (
+            "act_prof_add_member_to_group chosen -1 0",
+            "no member has the handle -1",
+        ),
+        ("act_prof_add_member_to_group chosen 1 2", "no group has the handle 2"),
+        ("act_prof_add_member_to_group chosen 1 -1", "no group has the handle -1"),
+        ("act_prof_add_member_to_group chosen 1 0", "MBR_ALREADY_IN_GRP"),
+        ("act_prof_delete_group chosen 9", "INVALID_GRP_HANDLE"),
+    ] {
+        let ran = traced(command);
+        assert_eq!(ran.code, 2, "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{command}: {}", ran.stderr);
+    }
+}
+
 /// A pipe has its contents once.
 #[test]
 fn entries_may_come_through_a_pipe_and_tests_may_not() {

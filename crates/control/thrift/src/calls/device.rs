@@ -282,6 +282,8 @@ impl<S: Switch> Runtime<S> {
         use crate::arrays::Count;
         let info = self.catalog.info.clone();
         self.rates_of_entries.clear();
+        self.free_members.clear();
+        self.free_groups.clear();
         info.tables
             .iter()
             .try_for_each(|table| self.clear_entries(table.name(), table.const_default_action_id == 0))?;
