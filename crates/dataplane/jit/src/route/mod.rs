@@ -41,7 +41,7 @@ mod verify;
 
 pub use bail_out::BailOut;
 use forebay_ir::{BodyId, Location, Program, SlotId};
-pub use obstacles::{Obstacle, ObstacleKind, Stops};
+pub use obstacles::{Obstacle, ObstacleKind, Stops, only_parses};
 pub use plan::PathId;
 pub(crate) use uses::Notes;
 pub use uses::varbit_length;

@@ -449,8 +449,8 @@ impl<'p> Finder<'p> {
     }
 }
 
-/// Whether an operation of the parser only affects the packet's own values.
-fn only_parses(op: &Op) -> bool {
+/// Whether an operation of a parser only affects the packet's own values, and depends on nothing else.
+pub fn only_parses(op: &Op) -> bool {
     matches!(
         op,
         Op::Assign { .. }

@@ -4,6 +4,7 @@ use super::psa::stage;
 use super::{Refusal, assign, intrinsic, with_actions};
 use forebay_arch::psa;
 use forebay_ir::{Body, BodyId, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build};
+use forebay_jit::route::only_parses;
 use std::collections::BTreeSet;
 
 /// What the blocks before the queue do, and what those after it do.
@@ -88,20 +89,6 @@ impl Sides {
         let mut bodies = self.bodies_after.iter().map(|id| &program.bodies[id.index()]);
         bodies.find_map(|body| counting_of_bytes(program, body))
     }
-}
-
-/// Whether an operation of a parser only affects the packet's own values, and depends on nothing else.
-fn only_parses(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Assign { .. }
-            | Op::Extract { .. }
-            | Op::Advance { .. }
-            | Op::Lookahead { .. }
-            | Op::PacketLength { .. }
-            | Op::Hash { .. }
-            | Op::LogMessage { .. }
-    )
 }
 
 /// Where a body counts or meters bytes, if it does.
