@@ -134,7 +134,8 @@ fn without_copies(program: &Program, route: &Route) -> Obstacle {
             format!("{why}, so copies for a multicast group are not made in place"),
         ),
         None => {
-            let why = "chooses a multicast group, and its copies have headers whose places are not known";
+            let why = "chooses a multicast group, and its copies may have a varbit field, or headers that have no whole \
+                       bytes or are emitted on a condition";
             (route.place_of_group(program), why.to_owned())
         }
     };

@@ -51,7 +51,7 @@ const VAIN_STATEMENTS_MAX: usize = 2 * PATH_STATEMENTS_MAX;
 const THREADED_BLOCKS_MAX: usize = 1_000;
 const THREADED_STATEMENTS_MAX: usize = 9_000;
 
-/// The most headers of unknown validity for which the deparser is copied.
+/// The most headers of unknown validity for which there is a copy of the deparser for each set of them.
 pub(crate) const UNCERTAIN_MAX: usize = 3;
 
 /// The most bits of headers that are put together.
@@ -736,7 +736,8 @@ impl<'a> Planner<'a> {
         Some(thread(&plain, facts))
     }
 
-    /// Whether all copies can be made: their headers are known and consist of whole bytes.
+    /// Whether all copies can be put together in their memory: the headers that may be emitted consist of whole bytes,
+    /// have fixed lengths, and fit.
     fn can_copy(&self, special: &Special, path: &Path, flow: &Flow) -> bool {
         let program = &special.program;
         let Some(emitted) = &special.emitted else { return false };
@@ -753,17 +754,9 @@ impl<'a> Planner<'a> {
             .blocks
             .iter()
             .filter(|block| block.copies.is_some() && block.joint == Some(Joint::Deparse));
-        let is_known = |block: &FlowBlock, valid: SlotId| {
-            let stays = !special.written.contains(&valid) && path.known.get(valid).is_some();
-            stays || block.facts.value(valid).is_some()
-        };
-        let are_known = |block: &FlowBlock| {
-            let uncertain = headers().filter(|header| !is_known(block, header.valid));
-            uncertain.count() <= UNCERTAIN_MAX && bits_at(block) <= COMPOSED_BITS_MAX
-        };
         self.route.copies_can_be_processed(program)
             && headers().all(is_plain)
             && path.cursor.bit_in_byte() == Some(0)
-            && deparsed.all(are_known)
+            && deparsed.all(|block| bits_at(block) <= COMPOSED_BITS_MAX)
     }
 }

@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The result of [`specialise`].
 pub(super) struct Special {
     pub(super) program: Program,
-    /// Slots that the bodies after the parser write, or the architecture between them.
-    pub(super) written: BTreeSet<SlotId>,
     /// The headers that the deparser emits if they are valid, when it has no conditions.
     pub(super) emitted: Option<Vec<HeaderId>>,
 }
@@ -33,10 +31,8 @@ pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<Slot
         .collect();
     substitute(&mut program, &constant);
     passes::optimize(&mut program);
-    let written = self::written(&program, route);
     Special {
         emitted: emitted(&program, route),
-        written,
         program,
     }
 }

@@ -36,6 +36,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         match &leaf.emitted {
             Some(headers) if few(self, headers) => self.deparse_cases(route, leaf, parsed, headers, Vec::new()),
+            Some(headers) if let Some(copies) = self.copy_loop => self.append_to_copy(copies, leaf, headers),
             _ => self.deparse_to_output(route, leaf),
         }
     }
@@ -127,6 +128,36 @@ impl<'a> Translator<'_, 'a, '_> {
         let headers = packed.bits / 8;
         let target = self.copy_target(copies);
         self.store_words(target, &packed.words, headers);
+        let headers = self.number(headers.into());
+        self.complete_copy(copies, leaf, target, headers);
+    }
+
+    /// Writes the headers that are valid, one after another, and what the parser left into the memory of a copy. This
+    /// takes code for each header, where [`Self::deparse_cases`] takes code for each set of them.
+    fn append_to_copy(&mut self, copies: CopyLoop, leaf: &Leaf, emitted: &[HeaderId]) {
+        let program = self.program;
+        let target = self.copy_target(copies);
+        let end = self.builder.declare_var(types::I64);
+        self.builder.def_var(end, target);
+        for id in emitted {
+            self.temporaries_used = 0;
+            let valid = self.word_of_slot(program.headers[id.index()].valid);
+            self.when(valid, |translator| {
+                let packed = translator.pack_headers(&[*id]);
+                let bytes = packed.bits / 8;
+                let place = translator.builder.use_var(end);
+                translator.store_words(place, &packed.words, bytes);
+                let bytes = translator.number(bytes.into());
+                translator.move_by(end, bytes);
+            });
+        }
+        let end = self.builder.use_var(end);
+        let headers = self.builder.ins().isub(end, target);
+        self.complete_copy(copies, leaf, target, headers);
+    }
+
+    /// Writes what the parser left after the headers of a copy, which take this many bytes from `target` on.
+    fn complete_copy(&mut self, copies: CopyLoop, leaf: &Leaf, target: ir::Value, headers: ir::Value) {
         let parsed = match self.position_after(leaf) {
             Position::At(bits) => self.number((bits / 8) as i64),
             Position::After { variable, .. } => {
@@ -137,7 +168,6 @@ impl<'a> Translator<'_, 'a, '_> {
         let bytes = self.received_bytes();
         let left = self.builder.ins().isub(bytes, parsed);
         // At most the bytes that will leave.
-        let headers = self.number(headers.into());
         let limit = self.truncate_limit();
         let limit = self.builder.ins().umax(limit, headers);
         let room = self.builder.ins().isub(limit, headers);
