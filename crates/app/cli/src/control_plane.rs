@@ -71,6 +71,9 @@ pub struct ControlOptions {
     /// Give controllers a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
     pub p4info_version: Version,
+    /// Do as BMv2's simple_switch_grpc where P4Runtime wants something else; `forebay simple-switch` gives it
+    #[arg(long, hide = true)]
+    pub as_bmv2: bool,
     /// A right, as SUBJECT=RIGHT or SUBJECT=RIGHT:ROLE,ROLE; may be repeated. SUBJECT is a name in a certificate,
     /// uid:N or anyone; RIGHT is read, write, push or admin, each with those before it. Without any, all may do
     /// everything
@@ -303,6 +306,7 @@ impl ControlOptions {
             cpu_port: Some(self.cpu_port(&start.pipeline)),
             read_only_roles: self.read_only_role.iter().cloned().collect(),
             p4info_version: self.p4info_version,
+            is_bmv2: self.as_bmv2,
             keeps_state: self.save.save_state.is_some(),
             keeps_learned: self.save.save_learned,
             origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),

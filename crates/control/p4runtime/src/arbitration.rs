@@ -2,6 +2,9 @@
 //!
 //! A controller is known by its stream. The primary of a role is the one with the highest election id that the role has
 //! ever seen; when it goes, the role has none until one comes with an id that is at least as high.
+//!
+//! BMv2 ([`Arbitration::as_bmv2`]) forgets an id with its stream: the primary is the one with the highest id of those
+//! that are connected, so that a backup follows a primary that goes without a claim of its own.
 
 use crate::StreamId;
 use crate::roles::RoleConfig;
@@ -24,6 +27,8 @@ pub(crate) type Notice = (StreamId, MasterArbitrationUpdate);
 #[derive(Debug, Default)]
 pub(crate) struct Arbitration {
     device_id: u64,
+    /// Whether an election id counts only as long as its stream is open.
+    forgets_ids: bool,
     /// Of the role without a name while no controller has taken part in it.
     untouched: RoleConfig,
     roles: BTreeMap<String, Role>,
@@ -32,7 +37,7 @@ pub(crate) struct Arbitration {
 
 #[derive(Debug, Default)]
 struct Role {
-    /// The highest election id ever seen; none before the first primary.
+    /// The highest election id ever seen, or of the streams that are open; none before the first primary.
     highest: Option<u128>,
     /// From the last primary that sent one.
     config: RoleConfig,
@@ -57,11 +62,33 @@ fn message(id: u128) -> Uint128 {
     }
 }
 
+/// What a role says that has had a primary and has none.
+fn no_primary(highest: u128) -> String {
+    let Uint128 { high, low } = message(highest);
+    let parts = if high > 0 {
+        format!(" (high {high}, low {low})")
+    } else {
+        String::new()
+    };
+    format!(
+        "there is no primary controller: to be it takes an election id of at least {highest}{parts}, the highest since \
+         the switch started"
+    )
+}
+
 impl Arbitration {
     pub(crate) fn new(device_id: u64) -> Arbitration {
         Arbitration {
             device_id,
             ..Arbitration::default()
+        }
+    }
+
+    /// The same, which elects primaries as BMv2 does.
+    pub(crate) fn as_bmv2(device_id: u64) -> Arbitration {
+        Arbitration {
+            forgets_ids: true,
+            ..Arbitration::new(device_id)
         }
     }
 
@@ -87,10 +114,14 @@ impl Arbitration {
             election,
         };
         self.streams.insert(stream, controller);
+        let connected = self.forgets_ids.then(|| self.highest_of_others(&role.name, stream));
         let entry = self.roles.entry(role.name.clone()).or_insert_with(|| Role {
             config: undescribed,
             ..Role::default()
         });
+        if let Some(connected) = connected {
+            entry.highest = connected;
+        }
         let was_primary = entry.primary == Some(stream);
         if election.is_some_and(|election| entry.highest.is_none_or(|highest| election >= highest)) {
             entry.highest = election;
@@ -99,7 +130,7 @@ impl Arbitration {
             return Ok(self.notices(&role.name));
         }
         if was_primary {
-            entry.primary = None;
+            self.end_primary(&role.name);
             return Ok(self.notices(&role.name));
         }
         Ok(vec![(stream, self.notice(&role.name, stream))])
@@ -183,7 +214,7 @@ impl Arbitration {
         };
         match self.roles.get_mut(&controller.role) {
             Some(role) if role.primary == Some(stream) => {
-                role.primary = None;
+                self.end_primary(&controller.role);
                 self.notices(&controller.role)
             }
             Some(role) if role.highest.is_none() => {
@@ -194,6 +225,31 @@ impl Arbitration {
                 Vec::new()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// The highest election id of a role's streams but one.
+    fn highest_of_others(&self, role: &str, stream: StreamId) -> Option<u128> {
+        let others = self
+            .streams
+            .iter()
+            .filter(|(id, other)| **id != stream && other.role == role);
+        others.filter_map(|(_, other)| other.election).max()
+    }
+
+    /// The primary of a role is it no more. Nobody follows it without a claim, but as BMv2 the one with the next id.
+    fn end_primary(&mut self, name: &str) {
+        let of_role = self.streams.iter().filter(|(_, controller)| controller.role == name);
+        let highest = of_role
+            .filter_map(|(stream, controller)| Some((controller.election?, *stream)))
+            .max();
+        let Some(role) = self.roles.get_mut(name) else {
+            return;
+        };
+        role.primary = None;
+        if self.forgets_ids {
+            role.highest = highest.map(|(election, _)| election);
+            role.primary = highest.map(|(_, stream)| stream);
         }
     }
 
@@ -218,9 +274,13 @@ impl Arbitration {
         let Some((found, primary)) = primary else {
             return match election {
                 None => Ok(found.map_or(&self.untouched, |found| &found.config)),
-                Some(_) => Err(Error::denied(
-                    "there is no primary controller: open a stream and send an election id first, or leave it out",
-                )),
+                Some(_) => Err(Error::denied(match found.and_then(|found| found.highest) {
+                    None => {
+                        "there is no primary controller: open a stream and send an election id first, or leave it out"
+                            .to_string()
+                    }
+                    Some(highest) => format!("{}; a request may leave it out", no_primary(highest)),
+                })),
             };
         };
         let of_primary = self.streams.get(&primary).and_then(|controller| controller.election);
@@ -288,10 +348,14 @@ impl Arbitration {
     fn notice(&self, name: &str, stream: StreamId) -> MasterArbitrationUpdate {
         let role = self.roles.get(name);
         let primary = role.and_then(|role| role.primary);
+        let highest = role.and_then(|role| role.highest);
         let (code, text) = match primary {
-            Some(primary) if primary == stream => (Code::Ok, "you are primary"),
-            Some(_) => (Code::AlreadyExists, "another controller is primary"),
-            None => (Code::NotFound, "there is no primary controller"),
+            Some(primary) if primary == stream => (Code::Ok, "you are primary".to_string()),
+            Some(_) => (Code::AlreadyExists, "another controller is primary".to_string()),
+            None => (
+                Code::NotFound,
+                highest.map_or_else(|| "there is no primary controller".to_string(), no_primary),
+            ),
         };
         let config = role.and_then(|role| role.config.sent.clone());
         let is_default = name.is_empty() && config.is_none();
@@ -302,10 +366,10 @@ impl Arbitration {
                 config,
                 ..RoleMessage::default()
             }),
-            election_id: role.and_then(|role| role.highest).map(message),
+            election_id: highest.map(message),
             status: Some(Status {
                 code: code as i32,
-                message: text.to_string(),
+                message: text,
                 details: Vec::new(),
             }),
         }

@@ -54,6 +54,9 @@ pub struct Settings {
     pub keeps_learned: bool,
     /// The version of P4Runtime whose P4Info controllers are given.
     pub p4info_version: Version,
+    /// Whether it stands for BMv2's simple_switch_grpc, and so does what that does where P4Runtime wants something else:
+    /// election ids count while their streams are open.
+    pub is_bmv2: bool,
     /// Names the program that the switch is started with; empty when there is none. State that is restored must be of
     /// it.
     pub origin: Vec<u8>,
@@ -120,7 +123,11 @@ impl Device {
     /// A device without a program.
     pub fn new(settings: Settings) -> Device {
         Device {
-            arbitration: Arbitration::new(settings.device_id),
+            arbitration: if settings.is_bmv2 {
+                Arbitration::as_bmv2(settings.device_id)
+            } else {
+                Arbitration::new(settings.device_id)
+            },
             ports: Ports {
                 cpu: settings.cpu_port,
                 ..Ports::default()

@@ -71,6 +71,7 @@ fn start(plan: Plan, kind: Kind) -> Result<Status> {
         output::message(&format!("{}: {note}\n", kind.name()));
     }
     let mut words = plan.lines.words.clone();
+    words.push("--as-bmv2".to_string());
     if plan.wants_thrift {
         let usual = format!("0.0.0.0:{DEFAULT_PORT}");
         match TcpListener::bind(&usual) {

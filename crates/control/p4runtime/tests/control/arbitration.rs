@@ -64,6 +64,60 @@ fn without_a_primary_everybody_is_told() {
     assert_eq!(notices(&mut switch), [(B, Code::Ok, Some(5))]);
 }
 
+/// A controller with a lower id than one that is gone is told what it takes.
+#[test]
+fn the_id_that_a_claim_needs_is_named() {
+    let mut switch = Switch::new();
+    switch.arbitrate(B, "", Some(7)).unwrap();
+    switch.device.stream_closed(B);
+    switch.sent();
+    switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
+    let told = switch.sent().pop().map(|(_, response)| response);
+    let Some(Response::Arbitration(told)) = told else {
+        panic!("{told:?}")
+    };
+    let status = told.status.expect("the switch fills it in").message;
+    let refused = switch.push(Action::Verify, Some(config())).unwrap_err().message;
+    for message in [status, refused] {
+        assert!(message.contains("an election id of at least 7"), "{message}");
+    }
+}
+
+/// BMv2's simple_switch_grpc knows the ids of open streams alone.
+#[test]
+fn as_bmv2_the_highest_id_of_those_that_are_connected_is_primary() {
+    let settings = Settings {
+        device_id: 1,
+        is_bmv2: true,
+        ..Settings::default()
+    };
+    let mut switch = Switch {
+        device: Device::new(settings),
+        ..Switch::empty()
+    };
+    switch.arbitrate(A, "", Some(9)).unwrap();
+    switch.device.stream_closed(A);
+    switch.sent();
+    switch.arbitrate(B, "", Some(1)).unwrap();
+    assert_eq!(notices(&mut switch), [(B, Code::Ok, Some(1))], "9 is forgotten");
+    switch.arbitrate(C, "", Some(5)).unwrap();
+    let expected = [(B, Code::AlreadyExists, Some(5)), (C, Code::Ok, Some(5))];
+    assert_eq!(notices(&mut switch), expected);
+    switch.device.stream_closed(C);
+    assert_eq!(notices(&mut switch), [(B, Code::Ok, Some(1))], "a backup follows");
+    switch.arbitrate(A, "", None).unwrap();
+    assert_eq!(notices(&mut switch), [(A, Code::AlreadyExists, Some(1))]);
+    switch.arbitrate(C, "", Some(5)).unwrap();
+    switch.sent();
+    switch.arbitrate(C, "", Some(0)).unwrap();
+    let expected = [
+        (A, Code::AlreadyExists, Some(1)),
+        (C, Code::AlreadyExists, Some(1)),
+        (B, Code::Ok, Some(1)),
+    ];
+    assert_eq!(notices(&mut switch), expected);
+}
+
 #[test]
 fn a_primary_may_step_down() {
     let mut switch = Switch::empty();
