@@ -55,7 +55,8 @@ pub struct Settings {
     /// The version of P4Runtime whose P4Info controllers are given.
     pub p4info_version: Version,
     /// Whether it stands for BMv2's simple_switch_grpc, and so does what that does where P4Runtime wants something else:
-    /// election ids count while their streams are open.
+    /// election ids count while their streams are open, and without a program there is an error in place of an answer
+    /// without config.
     pub is_bmv2: bool,
     /// Names the program that the switch is started with; empty when there is none. State that is restored must be of
     /// it.

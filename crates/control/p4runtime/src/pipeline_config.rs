@@ -172,13 +172,17 @@ impl Device {
     /// The program, as it was pushed, or parts of it.
     ///
     /// # Errors
-    /// `NOT_FOUND` for another device.
+    /// `NOT_FOUND` for another device; `FAILED_PRECONDITION` without a program, where BMv2 says so.
     pub fn pipeline_config(
         &self,
         request: &GetForwardingPipelineConfigRequest,
     ) -> Result<GetForwardingPipelineConfigResponse, Error> {
         self.arbitration.check_device(request.device_id)?;
         let Some(forwarding) = self.current() else {
+            if self.settings.is_bmv2 {
+                // Clients know this sentence of BMv2's.
+                return Err(Error::precondition("No forwarding pipeline config set for this device"));
+            }
             return Ok(GetForwardingPipelineConfigResponse { config: None });
         };
         let config = &forwarding.config;

@@ -1,7 +1,7 @@
 //! Programs pushed and read back (§14, §15), and the version (§17).
 
 use super::support::{PRIMARY, PROGRAM, Switch, config, config_of, installed};
-use forebay_p4runtime::Code;
+use forebay_p4runtime::{Code, Device, Settings};
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
 use forebay_protocol::p4::config::v1::{P4DataTypeSpec, P4Info, P4TypeInfo};
 use forebay_protocol::p4::v1::forwarding_pipeline_config::Cookie;
@@ -433,6 +433,31 @@ fn what_was_pushed_is_given_back() {
         ..Default::default()
     };
     assert_eq!(switch.device.pipeline_config(&other).unwrap_err().code, Code::NotFound);
+}
+
+/// p4-utils pushes its program when it gets BMv2's error, and takes an answer without config for a program without
+/// tables.
+#[test]
+fn as_bmv2_no_program_is_an_error() {
+    let settings = Settings {
+        device_id: 1,
+        is_bmv2: true,
+        ..Settings::default()
+    };
+    let mut switch = Switch {
+        device: Device::new(settings),
+        ..Switch::empty()
+    };
+    let request = GetForwardingPipelineConfigRequest {
+        device_id: 1,
+        ..Default::default()
+    };
+    let error = switch.device.pipeline_config(&request).unwrap_err();
+    assert_eq!(error.code, Code::FailedPrecondition);
+    assert_eq!(error.message, "No forwarding pipeline config set for this device");
+    switch.arbitrate(PRIMARY, "", Some(1)).unwrap();
+    switch.push(Action::VerifyAndCommit, Some(config())).unwrap();
+    assert_eq!(get(&switch, ResponseType::All), Some(config()));
 }
 
 #[test]
