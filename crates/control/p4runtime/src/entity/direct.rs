@@ -1,6 +1,6 @@
 //! Direct counters and meters: those of table entries (P4Runtime §9.1.7, §9.3.1, §9.4.1).
 
-use super::meter::{check_config, counts_of, rates_of};
+use super::meter::{check_config, configured, counts_of};
 use super::{modify_only, table_entry};
 use crate::change::{Change, Later};
 use crate::schema::TableSchema;
@@ -84,7 +84,7 @@ fn push_meter(change: &mut Change<'_, '_>, table: &TableSchema, slot: u64, entry
     change.later.push(Later::DirectMeter {
         table: table.index,
         slot,
-        rates: entry.meter_config.as_ref().map(rates_of),
+        rates: configured(entry.meter_config.as_ref()),
     });
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn write_meter(change: &mut Change<'_, '_>, how: Type, written: &Dire
     change.later.push(Later::DirectMeter {
         table: table.index,
         slot,
-        rates: written.config.as_ref().map(rates_of),
+        rates: configured(written.config.as_ref()),
     });
     if let Some(data) = &written.counter_data {
         push_counts(change, table, slot, counts_of(data));

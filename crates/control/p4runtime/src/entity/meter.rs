@@ -31,7 +31,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, entry: &MeterEntry) 
     change.later.push(Later::Meter {
         name: meter.name.clone(),
         indices: indices.clone(),
-        rates: entry.config.as_ref().map(rates_of),
+        rates: configured(entry.config.as_ref()),
     });
     if let Some(data) = &entry.counter_data {
         change.later.push(Later::MeterCounts {
@@ -69,9 +69,12 @@ pub(crate) fn counter_data_of(counts: ColorCounts) -> MeterCounterData {
 /// `INVALID_ARGUMENT` when it does not, `UNIMPLEMENTED` for an excess burst.
 pub(crate) fn check_config(name: &str, kind: MeterType, config: &MeterConfig) -> Result<(), Error> {
     let invalid = |problem: &str| Err(Error::invalid(format!("`{name}`: {problem}")));
+    if is_default(config) {
+        return Ok(());
+    }
     let values = [config.cir, config.cburst, config.pir, config.pburst, config.eburst];
     if values.iter().any(|value| *value < 0) {
-        return invalid("rates and bursts are not negative");
+        return invalid("rates and bursts are not negative; without a configuration packets are green");
     }
     let millionths = [config.forebay_cir_millionths, config.forebay_pir_millionths];
     if millionths.iter().any(|millionths| *millionths >= 1_000_000) {
@@ -102,8 +105,18 @@ pub(crate) fn check_config(name: &str, kind: MeterType, config: &MeterConfig) ->
     }
 }
 
+/// What an entity configures; none where packets are always green.
+pub(crate) fn configured(config: Option<&MeterConfig>) -> Option<MeterRates> {
+    config.filter(|config| !is_default(config)).map(rates_of)
+}
+
+/// Whether a configuration is PI's form of none: -1 in all places.
+fn is_default(config: &MeterConfig) -> bool {
+    [config.cir, config.cburst, config.pir, config.pburst] == [-1; 4] && config.eburst == 0
+}
+
 /// The rates as the pipeline holds them.
-pub(crate) fn rates_of(config: &MeterConfig) -> MeterRates {
+fn rates_of(config: &MeterConfig) -> MeterRates {
     let rate = |per_second: i64, millionths| TokenRate {
         per_second: per_second as u64,
         millionths,

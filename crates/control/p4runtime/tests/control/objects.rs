@@ -53,6 +53,16 @@ fn meters() {
     let unset = "meter_entry { meter_id: $port_meter index { index: 3 } }";
     switch.expect(unset, &[unset]);
     assert_eq!(switch.read("meter_entry {}").len(), 512);
+    switch.modify(three);
+    switch.modify(
+        "meter_entry { meter_id: $port_meter index { index: 3 } config { cir: -1 cburst: -1 pir: -1 pburst: -1 } }",
+    );
+    switch.expect(unset, &[unset]);
+    let in_part = "meter_entry { meter_id: $port_meter index { index: 3 } config { cir: -1 cburst: -1 pir: 3 } }";
+    switch.refuse_modify(
+        in_part,
+        (Code::InvalidArgument, "without a configuration packets are green"),
+    );
     let slow = "meter_entry { meter_id: $port_meter index { index: 3 } config { cir: 5 pir: 3 } }";
     switch.refuse_modify(slow, (Code::InvalidArgument, "EntityIngress.port_meter"));
     let excess = "meter_entry { meter_id: $port_meter index { index: 3 } config { pir: 3 eburst: 1 } }";

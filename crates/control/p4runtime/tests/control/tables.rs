@@ -465,6 +465,12 @@ fn direct_meters() {
     switch.expect(wanted, &[&metered("")]);
     switch.modify(&direct(&format!("config {config}")));
     switch.expect(wanted, &[&metered(&format!("meter_config {config}"))]);
+    let default = "{ cir: -1 cburst: -1 pir: -1 pburst: -1 }";
+    switch.modify(&direct(&format!("config {default}")));
+    switch.expect(wanted, &[&metered("")]);
+    switch.modify(&metered(&format!("meter_config {default}")));
+    switch.expect(wanted, &[&metered("")]);
+    switch.modify(&direct(&format!("config {config}")));
     let refused = [
         ("cir: 5 pir: 4", "above the peak rate"),
         ("cir: -5 pir: 4", "not negative"),
