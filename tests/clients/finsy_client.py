@@ -92,6 +92,12 @@ async def notifications(switch, bed):
     expect(told.table_entry[0].idle_timeout_ns == 100_000_000, "an idle entry is told of")
 
 
+async def second_controller():
+    """finsy begins with the same election id everywhere, and with a lower one when that is used."""
+    async with fy.Switch("backup", ADDRESS, fy.SwitchOptions(fail_fast=True)) as backup:
+        expect(not backup.is_primary, "a second controller is a backup")
+
+
 async def main():
     bed = Switch(ports=2)
     with tempfile.TemporaryDirectory() as folder:
@@ -101,6 +107,7 @@ async def main():
             await entities(switch)
             await traffic(switch, bed)
             await notifications(switch, bed)
+            await second_controller()
             await switch.delete_all()
 
 

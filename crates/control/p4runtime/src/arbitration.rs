@@ -164,8 +164,14 @@ impl Arbitration {
             )));
         }
         if self.is_taken(stream, role, election) {
+            let of_role = if role.is_empty() {
+                String::new()
+            } else {
+                format!(" of role `{role}`")
+            };
+            // finsy looks for these words, and claims a lower one then.
             return Err(Error::invalid(format!(
-                "another controller of role `{role}` has election id {}",
+                "election id {}{of_role} is used by another controller",
                 election.unwrap_or_default()
             )));
         }

@@ -151,6 +151,7 @@ fn claims_that_end_the_stream() {
     switch.arbitrate(A, "", Some(5)).unwrap();
     let taken = switch.arbitrate(B, "", Some(5)).unwrap_err();
     assert_eq!(taken.code, Code::InvalidArgument);
+    assert_eq!(taken.message, "election id 5 is used by another controller");
     let claim = |device_id| {
         Request::Arbitration(MasterArbitrationUpdate {
             device_id,
