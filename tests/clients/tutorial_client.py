@@ -47,9 +47,9 @@ class Connection:
         self.requests = queue.Queue()
         self.responses = self.stub.StreamChannel(iter(self.requests.get, None))
 
-    def become_primary(self):
+    def become_primary(self, election=ELECTION):
         request = p4runtime_pb2.StreamMessageRequest()
-        request.arbitration.election_id.low = ELECTION
+        request.arbitration.election_id.low = election
         self.requests.put(request)
         return next(self.responses).arbitration.status.code
 
@@ -107,6 +107,15 @@ def start(*words):
     process = subprocess.Popen(words)
     atexit.register(process.kill)
     return process
+
+
+def earlier_controller():
+    """One that goes before the tutorials' begins. simple_switch_grpc forgets its election id, which is higher."""
+    earlier = Connection(ADDRESS)
+    expect(earlier.become_primary(ELECTION + 1) == 0, "an earlier controller becomes primary")
+    missing = refusal(earlier.stub.GetForwardingPipelineConfig, p4runtime_pb2.GetForwardingPipelineConfigRequest())
+    expect(missing == grpc.StatusCode.FAILED_PRECONDITION, "without a program, simple_switch_grpc has none to give")
+    earlier.close()
 
 
 def control(folder):
@@ -183,6 +192,7 @@ def main():
         folder = pathlib.Path(name)
         wires = {port: Wire(port) for port in (1, 2)}
         process, log = named_as_bmv2(folder, wires)
+        earlier_controller()
         connection, entry = control(folder)
         wires[1].send(ethernet(1, 2, 0x0800, IPV4))
         frame = wires[2].receive(timeout=10)
