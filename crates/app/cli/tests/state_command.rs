@@ -114,6 +114,7 @@ fn a_damaged_log() {
     let (code, said) = state_command(&["check"], &state);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("DAMAGED at offset"), "{said}");
+    assert!(said.contains("forebay state repair"), "{said}");
     let (code, said) = state_command(&["repair"], &state);
     assert_eq!(code, 2, "nobody can be asked: {said}");
     assert_eq!(
@@ -198,6 +199,12 @@ fn a_folder_without_a_snapshot_that_can_be_read_is_shown_as_json_too() {
     let shown = shown.expect("it runs");
     assert_eq!(shown.status.code(), Some(1));
     let json: Value = serde_json::from_slice(&shown.stdout).expect("it is JSON");
+    let logged = Command::new(FOREBAY)
+        .args(["state", "show", "--json", "--log-format", "json"])
+        .arg(&state)
+        .output();
+    let record: Value = serde_json::from_slice(&logged.expect("it runs").stderr).expect("an object on a line");
+    assert_eq!(record["level"], "error", "{record}");
     assert_eq!(json["running"], Value::Null);
     assert_eq!(json["generations"][0]["snapshot"]["state"], "damaged", "{json}");
 }

@@ -89,7 +89,7 @@ fn show(look: &Look) -> Result<Status> {
         (false, None) => output::print(&files_text(&inspection))?,
     }
     if summary.is_none() {
-        output::message("error: there is no snapshot that can be read\n");
+        output::error("there is no snapshot that can be read");
         return Ok(Status::Bad);
     }
     Ok(Status::Good)
@@ -258,10 +258,11 @@ fn problem(inspection: &Inspection) -> Option<String> {
     if let Err(error) = newest.check() {
         return Some(error.to_string());
     }
-    match load(newest) {
+    let problem = match load(newest) {
         Ok(loadable) => loadable.problem,
         Err(problem) => Some(problem),
-    }
+    };
+    problem.map(|problem| format!("{problem}; `forebay state repair` restores what can be loaded"))
 }
 
 fn check(look: &Look) -> Result<Status> {
@@ -283,7 +284,7 @@ fn check(look: &Look) -> Result<Status> {
     let Some(problem) = problem else {
         return Ok(Status::Good);
     };
-    output::message(&format!("error: {problem}\n"));
+    output::error(&problem);
     Ok(Status::Bad)
 }
 
@@ -304,15 +305,12 @@ fn repair(mend: &Mend) -> Result<Status> {
         .iter()
         .find_map(|generation| Some((generation, load(generation).ok()?)));
     let Some((generation, loadable)) = loadable else {
-        output::message(&format!(
-            "error: {}\n",
-            forebay_journal::StateError::Lost(folder.clone())
-        ));
+        output::error(&forebay_journal::StateError::Lost(folder.clone()).to_string());
         return Ok(Status::Bad);
     };
     output::print(&plan(inspection, generation, &loadable))?;
     if !mend.yes && !agreed()? {
-        output::message("nothing was changed\n");
+        output::info("nothing was changed");
         return Ok(Status::Unable);
     }
     let generation = generation.clone();
