@@ -82,7 +82,7 @@ pub struct Arguments {
     /// `interfaces = ["1@veth1"]`; what stands on the command line goes before it
     #[arg(long, value_name = "FILE.toml")]
     config: Option<PathBuf>,
-    /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
+    /// The program: P4_16 source, what p4c made of it for BMv2 (.json), or what `forebay build` did (ir.txt)
     #[arg(value_name = "PROG.p4", required_unless_present = "grpc")]
     program: Option<PathBuf>,
     #[command(flatten)]

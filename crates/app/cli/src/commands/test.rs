@@ -30,7 +30,7 @@ Examples:
 
 A test file may say how its program is to be compiled, in a comment line: # forebay: -D N=2 -I include")]
 pub struct Arguments {
-    /// The program: P4_16 source, or what `forebay build` made of it (ir.txt)
+    /// The program: P4_16 source, what p4c made of it for BMv2 (.json), or what `forebay build` did (ir.txt)
     #[arg(value_name = "PROG.p4", required_unless_present = "all")]
     program: Option<PathBuf>,
     /// Test files; without, those beside the program whose names begin like its
