@@ -5,7 +5,7 @@
 //! (`program`), reading table entries (`entries`, `stf_file`, `runtime_json`), finding functions (`functions`), waiting
 //! for interfaces (`interfaces`), what a host lacks (`doctor`), functions that run on their own (`vnf`) and tests
 //! (`test_suite`) and telling how they went (`test_report`, `junit`), showing how far simulations and tests are
-//! (`simulation_progress`, `tester_progress`), working on all processors (`parallel`), counting ports (`port_table`,
+//! (`simulation_progress`, `tester_progress`) or that a command works (`working`), working on all processors (`parallel`), counting ports (`port_table`,
 //! `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`), speaking
 //! with switches (`ctl`), being BMv2's switches (`simple_switch`), serving their control interface (`thrift`), logging
 //! packets in their words (`packet_log`), writing (`output`, `background_writer`), what a switch tells monitoring
@@ -60,6 +60,7 @@ mod tester_progress;
 mod thrift;
 mod version;
 mod vnf;
+mod working;
 
 use clap::{CommandFactory, Parser};
 use forebay_files as files;

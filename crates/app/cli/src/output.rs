@@ -2,6 +2,7 @@
 //! style: `error: `, `warning: `, `note: `, with colours on terminals, as far as `--log` wants them, or with
 //! `--log-format json` as objects.
 
+use crate::working;
 use anyhow::{Context, Result};
 use clap::error::ContextKind;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -184,6 +185,7 @@ pub fn note_printed() {
 /// Writes the text.
 pub fn print(text: &str) -> Result<()> {
     note_printed();
+    working::make_room();
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text.as_bytes())
@@ -198,6 +200,7 @@ pub fn print_json(value: &serde_json::Value) -> Result<()> {
 
 /// Writes to the standard error. Errors are ignored, because there is no other place to report them.
 pub fn message(text: &str) {
+    working::make_room();
     let _ = io::stderr().write_all(text.as_bytes());
 }
 

@@ -4,6 +4,7 @@ use super::Status;
 use super::run::stop_on_signals;
 use crate::output;
 use crate::telemetry_options::ExportOptions;
+use crate::working::while_working;
 use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use forebay_collect::analysis::{BurstThresholds, Event};
@@ -223,7 +224,7 @@ fn answer(arguments: &QueryArguments) -> Result<Status> {
         limit: arguments.top,
         bursts: arguments.bursts.thresholds(),
     };
-    let answer = ask(&arguments.store, &query)?;
+    let answer = while_working("reading reports", || ask(&arguments.store, &query))?;
     if arguments.json {
         output::print_json(&answer.json())?
     } else {

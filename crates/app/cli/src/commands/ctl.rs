@@ -2,6 +2,7 @@
 
 use super::Status;
 use crate::ctl::{Format, Session, interact, run_script};
+use crate::working::while_working;
 use crate::{numbers, output};
 use anyhow::Result;
 use forebay_client::{CallError, ClientOptions, ClientTls};
@@ -133,7 +134,12 @@ fn is_option(word: &str) -> bool {
 fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Status> {
     let mut session = Session::connect(options(arguments)?, format, Duration::from_secs_f64(arguments.wait))?;
     if !words.is_empty() {
-        session.perform(words)?;
+        // What is watched may come late, or never.
+        if words.iter().any(|word| word == "watch") {
+            session.perform(words)?;
+        } else {
+            while_working("waiting for the switch", || session.perform(words))?;
+        }
         return Ok(Status::Good);
     }
     if std::io::stdin().is_terminal() {

@@ -27,6 +27,7 @@ mod traffic;
 mod upf;
 mod vnf;
 
+use crate::working::while_working;
 use anyhow::Result;
 use clap::Subcommand;
 
@@ -110,16 +111,16 @@ impl Command {
     /// Does it.
     pub fn run(self) -> Result<Status> {
         match self {
-            Command::Check(arguments) => check::run(&arguments),
-            Command::Build(arguments) => build::run(&arguments),
-            Command::Test(arguments) => test::run(&arguments),
+            Command::Check(arguments) => while_working("checking", || check::run(&arguments)),
+            Command::Build(arguments) => while_working("compiling", || build::run(&arguments)),
+            Command::Test(arguments) => while_working("testing", || test::run(&arguments)),
             Command::Run(arguments) => run::run(&arguments),
             Command::SimpleSwitch(arguments) => simple_switch::run(&arguments),
             Command::SimpleSwitchCli(arguments) => simple_switch_cli::run(&arguments),
             Command::Ctl(arguments) => ctl::run(&arguments),
-            Command::State(arguments) => state::run(&arguments),
+            Command::State(arguments) => while_working("reading the state", || state::run(&arguments)),
             Command::Tester(arguments) => tester::run(&arguments),
-            Command::Trace(arguments) => trace::run(&arguments),
+            Command::Trace(arguments) => while_working("tracing", || trace::run(&arguments)),
             Command::Bench(arguments) => bench::run(&arguments),
             Command::Function(arguments) => function::run(&arguments),
             Command::Upf(arguments) => upf::run(&arguments),
@@ -130,7 +131,7 @@ impl Command {
             Command::Traffic(arguments) => traffic::run(&arguments),
             Command::Sim(arguments) => sim::run(&arguments),
             Command::Experiment(arguments) => experiment::run(&arguments),
-            Command::Allocate(arguments) => allocate::run(&arguments),
+            Command::Allocate(arguments) => while_working("searching", || allocate::run(&arguments)),
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments),
             Command::Man(arguments) => man::run(&arguments),

@@ -14,6 +14,7 @@ use crate::run_records::Records;
 use crate::statistics::{Statistics, counters_json};
 use crate::switch_options::SwitchOptions;
 use crate::telemetry_options::{SwitchTelemetry, TelemetryOptions};
+use crate::working::while_working;
 use anyhow::{Context, Result, anyhow, bail};
 use forebay_daemon::{
     ControlPlane, Daemon, Event, Gates, Join, NumberedPort, QueueControl, ReadyWhen, Running, Start, Stopped,
@@ -203,7 +204,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let _ = forebay_ports::raise_open_files();
     let specs = port_specs(&arguments.interfaces)?;
     let queues = arguments.switch.queue_control()?;
-    let Some(start) = arguments.start(&queues)? else {
+    let Some(start) = while_working("starting", || arguments.start(&queues))? else {
         return Ok(Status::Bad);
     };
     let clock = Clock::start_at_least(start.clock_ns());
