@@ -193,6 +193,11 @@ fn experiments_are_listed_and_run() {
     assert_eq!(listed.code, 0, "{}", listed.stderr);
     assert!(listed.stdout.contains("table-6"), "{}", listed.stdout);
     assert!(listed.stdout.contains("held-out/multicast"), "{}", listed.stdout);
+    let other = "processing delay: experiments/p4vnf-table-1/measure.py\n";
+    assert!(listed.stdout.contains(other), "{}", listed.stdout);
+    let of_a_script = forebay(&["experiment", "run", "p4vnf-chain", "--folder", &experiments]);
+    let named = of_a_script.stderr.contains("`experiments/p4vnf-chain/measure.py`");
+    assert!(of_a_script.code == 2 && named, "{}", of_a_script.stderr);
     let ran = forebay(&[
         "experiment",
         "run",

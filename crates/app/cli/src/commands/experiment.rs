@@ -111,15 +111,60 @@ fn list(folder: &Path, json: bool) -> Result<Status> {
     let mut listed = Vec::new();
     for name in names(folder)? {
         let (title, source) = title_and_source(&folder.join(&name))?;
-        if !json {
-            output::print(&format!("{name:<24} {title}\n"))?;
-        }
-        listed.push(json!({ "name": name, "title": title, "source": source }));
+        let by = command(&name);
+        listed.push((name, Listed { title, source, by }));
     }
+    let own = listed.len();
+    listed.extend(other_reports(folder)?);
     if json {
-        output::print_json(&Value::Array(listed))?;
+        let object = |(name, found): &(String, Listed)| json!({ "name": name, "title": found.title, "source": found.source, "written_by": found.by });
+        output::print_json(&listed.iter().map(object).collect::<Value>())?;
+        return Ok(Status::Good);
+    }
+    for (name, found) in &listed[..own] {
+        output::print(&format!("{name:<24} {}\n", found.title))?;
+    }
+    if own < listed.len() {
+        output::print("\nwith commands of their own:\n")?;
+    }
+    for (name, found) in &listed[own..] {
+        output::print(&format!("{name:<24} {}: {}\n", found.title, found.by))?;
     }
     Ok(Status::Good)
+}
+
+/// What a folder shows.
+struct Listed {
+    title: String,
+    source: String,
+    /// The command that writes it.
+    by: String,
+}
+
+impl Listed {
+    /// As the report in a folder says, if there is one.
+    fn read(folder: &Path) -> Option<Listed> {
+        let text = std::fs::read_to_string(folder.join("result.md")).ok()?;
+        let title = text.lines().next()?.strip_prefix("# ")?;
+        let (before, after) = text.split_once("Written by")?;
+        let (by, _) = after.trim_start().strip_prefix('`')?.split_once('`')?;
+        let source = before.split_once("Published: ").map_or("", |(_, source)| source);
+        Some(Listed {
+            title: title.to_string(),
+            source: source.split_whitespace().collect::<Vec<_>>().join(" "),
+            by: by.to_string(),
+        })
+    }
+}
+
+/// Published tables and figures that scripts and the Python package write, in order.
+fn other_reports(folder: &Path) -> Result<Vec<(String, Listed)>> {
+    let others = folders(folder)?
+        .into_iter()
+        .filter(|name| !is_experiment(&folder.join(name)));
+    Ok(others
+        .filter_map(|name| Listed::read(&folder.join(&name)).map(|report| (name, report)))
+        .collect())
 }
 
 fn title_and_source(folder: &Path) -> Result<(String, String)> {
@@ -212,6 +257,12 @@ fn folders(folder: &Path) -> Result<Vec<String>> {
 
 fn check_name(folder: &Path, name: &str) -> Result<()> {
     let known = names(folder)?;
+    if let Some((_, report)) = other_reports(folder)?.iter().find(|(other, _)| other == name) {
+        bail!(
+            "{name} has a command of its own: `{}` measures and writes it",
+            report.by
+        );
+    }
     if !known.iter().any(|known| known == name) {
         bail!(
             "there is no experiment {name} in {}{}",
