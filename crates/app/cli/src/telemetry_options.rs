@@ -4,6 +4,7 @@ use crate::output;
 use crate::readiness::Readiness;
 use anyhow::{Context, Result, anyhow};
 use forebay_daemon::{ControlPlane, Daemon, Running};
+use forebay_server::Address;
 use forebay_telemetry::switch::{self, ControlReport};
 use forebay_telemetry::{Authorities, Exporter, Pusher, Source, Target, TargetError};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ pub struct TelemetryOptions {
 pub struct ExportOptions {
     /// Serve metrics for Prometheus at http://ADDRESS/metrics: HOST:PORT, PORT for this machine alone, :PORT for all
     /// interfaces. Of a switch also /ready, which is 503 while it does not carry traffic
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = listening)]
     metrics: Option<String>,
     /// Push metrics to InfluxDB 1 or VictoriaMetrics, http://HOST:8086?db=NAME, if need be with USER:PASSWORD@ before
     /// HOST, or to InfluxDB 2, http://HOST:8086?org=NAME&bucket=NAME; may be repeated
@@ -60,6 +61,21 @@ fn interval(text: &str) -> Result<f64, String> {
         Ok(seconds)
     } else {
         Err(format!("expected at least {INTERVAL_MIN} seconds"))
+    }
+}
+
+/// Reads where to listen: `HOST:PORT`, `PORT` on this machine, `:PORT` on all interfaces.
+///
+/// # Errors
+/// What is expected, when the text is none of these.
+pub fn listening(text: &str) -> Result<String, String> {
+    match text.parse::<Address>() {
+        Ok(Address::Unix(_)) => {
+            Err("expected HOST:PORT, PORT on this machine, or :PORT for all interfaces".to_string())
+        }
+        Ok(Address::Tcp { host: None, port }) => Ok(format!(":{port}")),
+        Ok(address) => Ok(address.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -185,6 +201,24 @@ impl SwitchTelemetry {
     pub fn finish(&mut self) {
         if let Some(source) = &self.source {
             self.exporter.finish(source);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_those_of_controllers() {
+        assert_eq!(listening("9100").as_deref(), Ok("127.0.0.1:9100"));
+        assert_eq!(listening(":9100").as_deref(), Ok(":9100"));
+        assert_eq!(listening("[::1]:9100").as_deref(), Ok("[::1]:9100"));
+        for wrong in ["somewhere", "99999", "unix:/run/x"] {
+            assert!(
+                listening(wrong).is_err_and(|error| error.contains("HOST:PORT")),
+                "{wrong}"
+            );
         }
     }
 }

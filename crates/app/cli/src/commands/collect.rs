@@ -3,7 +3,7 @@
 use super::Status;
 use super::run::stop_on_signals;
 use crate::output;
-use crate::telemetry_options::ExportOptions;
+use crate::telemetry_options::{ExportOptions, listening};
 use crate::working::while_working;
 use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
@@ -37,8 +37,8 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     what: Option<What>,
-    /// Where reports come to: HOST:PORT (UDP)
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:32768")]
+    /// Where reports come to (UDP): HOST:PORT, PORT for this machine alone, :PORT for all interfaces
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:32768", value_parser = listening)]
     listen: String,
     /// Keep reports in Parquet files in this folder, which is made if it does not exist
     #[arg(long, value_name = "DIR")]
@@ -241,8 +241,10 @@ fn answer(arguments: &QueryArguments) -> Result<Status> {
 }
 
 fn collect(arguments: &Arguments) -> Result<Status> {
-    let listening = Receiver::listen(&arguments.listen);
-    let mut receiver = listening.with_context(|| format!("--listen {}: cannot listen there", arguments.listen))?;
+    // As by default.
+    let everywhere = arguments.listen.strip_prefix(':').map(|port| format!("0.0.0.0:{port}"));
+    let opened = Receiver::listen(everywhere.as_ref().unwrap_or(&arguments.listen));
+    let mut receiver = opened.with_context(|| format!("--listen {}: cannot listen there", arguments.listen))?;
     let mut exporter = arguments.export.open()?;
     let settings = Settings {
         int_port: arguments.int_port,
