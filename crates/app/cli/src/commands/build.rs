@@ -49,7 +49,8 @@ pub struct Arguments {
     /// Write a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
     p4info_version: Version,
-    /// Print the names of the files as JSON
+    /// Print as JSON the names of the files, what keeps packets from the fast path, and whether the program fits
+    /// the chip
     #[arg(long)]
     json: bool,
 }
