@@ -7,7 +7,7 @@
 // METHOD selects how the N copies of an N-packet are made:
 //   METHOD_RESUBMIT   resubmitted N - 1 times, one clone taken in each of the N passes
 //   METHOD_MULTICAST  replicated N times by the packet replication engine, egress_rid tells the copies apart
-//   METHOD_SPREAD     the same, by the engines of several pipelines in turn: N-packets go round through a loopback port of each
+//   METHOD_SPREAD     the same, but that the copies go to loopback ports; as messages they come back by them, and are routed
 
 #include <core.p4>
 #include <v1model.p4>
@@ -24,11 +24,6 @@
 #error "METHOD must be METHOD_RESUBMIT (1), METHOD_MULTICAST (2) or METHOD_SPREAD (3)"
 #endif
 
-// METHOD_SPREAD: loopback ports that N-packets take in turn, one of each pipeline.
-#ifndef LANES
-#define LANES 4
-#endif
-
 // Each pass takes one clone, so N - 1 resubmissions are enough. The published program resubmits N times; with as many the
 // last pass takes no clone.
 #ifndef RESUBMISSIONS
@@ -37,9 +32,10 @@
 
 // The clone session, or the multicast group, that leads to port p is FIRST_REPLICA + p.
 #define FIRST_REPLICA 1000
+// METHOD_SPREAD: the multicast group whose copies go to the loopback ports, wherever messages leave.
+#define LANES_GROUP 999
 
 // Values of standard_metadata.instance_type (behavioral-model docs/simple_switch.md).
-const bit<32> INSTANCE_NORMAL = 0;
 const bit<32> INSTANCE_INGRESS_CLONE = 1;
 const bit<32> INSTANCE_RECIRCULATED = 4;
 const bit<32> INSTANCE_REPLICATION = 5;
@@ -136,32 +132,6 @@ control DisaggregateIngress(inout headers_t hdr, inout metadata_t meta, inout st
     counter(2, CounterType.packets) packets;
     Route() route;
 
-#if METHOD == METHOD_SPREAD
-    register<bit<8>>(1) turns;
-    bit<8> turn;
-
-    action to_lane(bit<9> port) {
-        standard_metadata.egress_spec = port;
-    }
-
-    action drop() {
-        mark_to_drop(standard_metadata);
-    }
-
-    // The loopback port whose turn it is. An unknown one: dropped.
-    table lanes {
-        key = {
-            turn: exact;
-        }
-        actions = {
-            to_lane;
-            drop;
-        }
-        default_action = drop();
-        size = LANES;
-    }
-#endif
-
     apply {
         if (standard_metadata.parser_error != error.NoError || standard_metadata.checksum_error == 1
             || !hdr.ipv4.isValid()) {
@@ -174,6 +144,12 @@ control DisaggregateIngress(inout headers_t hdr, inout metadata_t meta, inout st
             return;
         }
         if (!hdr.agg[0].isValid()) {
+#if METHOD == METHOD_SPREAD
+            // A message that comes back from a loopback port was counted with its N-packet.
+            if (standard_metadata.instance_type == INSTANCE_RECIRCULATED) {
+                return;
+            }
+#endif
             packets.count(1);
             return;
         }
@@ -197,20 +173,12 @@ control DisaggregateIngress(inout headers_t hdr, inout metadata_t meta, inout st
             mark_to_drop(standard_metadata);
         }
 #else
-#if METHOD == METHOD_SPREAD
-        if (standard_metadata.instance_type != INSTANCE_RECIRCULATED) {
-            packets.count(0);
-            @atomic {
-                turns.read(turn, 0);
-                turns.write(0, turn == LANES - 1 ? 8w0 : turn + 1);
-            }
-            lanes.apply();
-            return;
-        }
-#else
         packets.count(0);
-#endif
+#if METHOD == METHOD_SPREAD
+        standard_metadata.mcast_grp = LANES_GROUP;
+#else
         standard_metadata.mcast_grp = FIRST_REPLICA + (bit<16>) standard_metadata.egress_spec;
+#endif
 #endif
     }
 }
@@ -253,11 +221,12 @@ control DisaggregateEgress(inout headers_t hdr, inout metadata_t meta, inout sta
 
     apply {
 #if METHOD == METHOD_SPREAD
-        if (hdr.agg[0].isValid() && standard_metadata.instance_type == INSTANCE_NORMAL) {
+        if (hdr.agg[0].isValid()) {
+            form_message((bit<8>) standard_metadata.egress_rid);
             recirculate_preserving_field_list(0);
             return;
         }
-#endif
+#else
         if (hdr.agg[0].isValid()) {
             if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {
                 form_message(meta.message);
@@ -265,6 +234,7 @@ control DisaggregateEgress(inout headers_t hdr, inout metadata_t meta, inout sta
                 form_message((bit<8>) standard_metadata.egress_rid);
             }
         }
+#endif
         rewrite.apply(hdr.ethernet, hdr.ipv4, meta.next_hop, standard_metadata);
     }
 }
