@@ -145,7 +145,7 @@ fn serve(arguments: &Arguments, words: &[String], format: Format) -> Result<Stat
     if std::io::stdin().is_terminal() {
         interact(&mut session)
     } else {
-        run_script(&mut session, arguments.keep_going)
+        while_working("doing the commands", || run_script(&mut session, arguments.keep_going))
     }
 }
 
