@@ -18,6 +18,35 @@ const OF_P4_14: &[(&str, &str)] = &[
     ("pop", "`STACK.pop_front(COUNT);`"),
 ];
 
+/// Names that are called as functions elsewhere, and are methods in P4 or functions of another name.
+const OF_METHODS: &[(&str, &str)] = &[
+    ("isValid", "it is a method of headers: write `HEADER.isValid()`"),
+    ("setValid", "it is a method of headers: write `HEADER.setValid();`"),
+    ("setInvalid", "it is a method of headers: write `HEADER.setInvalid();`"),
+    (
+        "extract",
+        "it is a method of packet_in: write `PACKET.extract(HEADER);`",
+    ),
+    ("advance", "it is a method of packet_in: write `PACKET.advance(BITS);`"),
+    (
+        "lookahead",
+        "it is a method of packet_in: write `PACKET.lookahead<TYPE>()`",
+    ),
+    ("emit", "it is a method of packet_out: write `PACKET.emit(HEADER);`"),
+    (
+        "apply",
+        "it is a method of tables, parsers and controls: write `TABLE.apply();`",
+    ),
+    ("printf", PRINTED),
+    ("print", PRINTED),
+    ("True", "did you mean `true`?"),
+    ("TRUE", "did you mean `true`?"),
+    ("False", "did you mean `false`?"),
+    ("FALSE", "did you mean `false`?"),
+];
+
+const PRINTED: &str = "v1model has `log_msg(\"value: {}\", { VALUE });`";
+
 /// Fields of `standard_metadata_t` in other versions of v1model.p4, and what to write now.
 const OF_OTHER_V1MODELS: &[(&str, &str)] = &[
     (
@@ -51,6 +80,38 @@ impl Checker {
             .or_else(|| self.parameter_elsewhere(name))
             .or_else(|| self.local_elsewhere(name))
             .or_else(|| in_p4_14(name))
+            .or_else(|| of_a_method(name))
+            .or_else(|| self.member_of_an_enum(name))
+    }
+
+    /// `HashAlgorithm.crc16` for `crc16`.
+    fn member_of_an_enum(&self, name: &str) -> Option<String> {
+        let is_member = |item: &&Enum| item.members.iter().any(|(member, _)| member == name);
+        if let Some(item) = self.program.enums.iter().find(is_member) {
+            return Some(format!("did you mean `{}.{name}`?", item.name));
+        }
+        let is_error = self.program.errors.iter().any(|error| error == name);
+        is_error.then(|| format!("did you mean `error.{name}`?"))
+    }
+
+    /// A visible variable or parameter of a type, or a field of one: what is meant where a type's name stands in place
+    /// of a value's.
+    pub(crate) fn value_of_type(&self, ty: &Type) -> Option<String> {
+        let mut vars = self.scopes.visible_vars();
+        vars.sort();
+        let is_one = |id: &VarId| self.program.vars[id.index()].ty == *ty;
+        if let Some((name, _)) = vars.iter().find(|(_, id)| is_one(id)) {
+            return Some(name.to_string());
+        }
+        vars.iter().find_map(|(name, id)| {
+            let Type::Composite(composite, args) = &self.program.vars[id.index()].ty else {
+                return None;
+            };
+            let types = self.program.field_types(*composite, args);
+            let index = types.iter().position(|field| field == ty)?;
+            let field = &self.program.composites[composite.index()].fields[index];
+            Some(format!("{name}.{}", field.name))
+        })
     }
 
     /// `ethernet` for `hdr.ethernet`.
@@ -120,6 +181,11 @@ impl Checker {
         };
         (declared == name).then_some(what)
     }
+}
+
+fn of_a_method(name: &str) -> Option<String> {
+    let (_, now) = OF_METHODS.iter().find(|(method, _)| *method == name)?;
+    Some(now.to_string())
 }
 
 fn in_p4_14(name: &str) -> Option<String> {

@@ -207,7 +207,11 @@ impl Checker {
                 Some(result) => result,
                 None => {
                     let message = format!("the type {} has no method `{}`", self.show(ty), member.name);
-                    self.error(codes::UNKNOWN_MEMBER, member.span, message);
+                    let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
+                    self.report(match self.value_of_type(ty) {
+                        Some(value) => diagnostic.hint(format!("did you mean `{value}.{}`?", member.name)),
+                        None => diagnostic,
+                    });
                     self.invalid(span)
                 }
             },

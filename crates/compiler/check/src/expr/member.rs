@@ -72,8 +72,7 @@ impl Checker {
             }
             Type::Unknown => return self.invalid(span),
             other => {
-                let message = format!("the type {} has no members", self.show(other));
-                self.error(codes::UNKNOWN_MEMBER, span, message);
+                self.report_type_before_dot(other, member, span);
                 return self.invalid(span);
             }
         };
@@ -105,6 +104,16 @@ impl Checker {
             ty: ty.clone(),
             span,
         }
+    }
+
+    /// Reports a member of a type that has none. Probably a value of the type is meant.
+    fn report_type_before_dot(&mut self, ty: &Type, member: &ast::Ident, span: Span) {
+        let message = format!("the type {} has no members", self.show(ty));
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, span, message);
+        self.report(match self.value_of_type(ty) {
+            Some(value) => diagnostic.hint(format!("did you mean `{value}.{}`?", member.name)),
+            None => diagnostic,
+        });
     }
 
     fn check_field(&mut self, base: Expr, id: CompositeId, args: &[Type], member: &ast::Ident, span: Span) -> Expr {
