@@ -14,6 +14,7 @@ impl Checker {
         match (wanted, actual) {
             (Type::Bool, Type::ApplyResult(_)) => Some("write `.hit` or `.miss` after `apply()`".to_string()),
             (Type::Bool, actual) if actual.is_number() => Some("compare it with a number: ... != 0".to_string()),
+            (Type::Bool, actual) if self.program.is_header(actual) => Some(IS_VALID.to_string()),
             _ => Some(format!("write two casts: {} ...", self.two_casts(wanted, actual)?)),
         }
     }
@@ -45,6 +46,11 @@ impl Checker {
                 Some("compare numbers first: ... != 0; the operator on bits is `|`")
             }
             BinaryOp::And | BinaryOp::Or => None,
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge if *left == Type::Bool => {
+                Some("comparisons do not chain: write `a < b && b < c`")
+            }
+            BinaryOp::BitAnd if *left == Type::Bool => Some("conditions are joined with `&&`"),
+            BinaryOp::BitOr if *left == Type::Bool => Some("conditions are joined with `||`"),
             _ if one(|ty| *ty == Type::Bool) => Some("a bool becomes a number by a cast: (bit<1>) ..."),
             _ if one(|ty| matches!(ty, Type::Varbit(_))) => Some("a varbit<W> can only be assigned and compared"),
             _ => None,
@@ -121,6 +127,9 @@ impl Checker {
         }
     }
 }
+
+/// How the validity of a header is read.
+pub(crate) const IS_VALID: &str = "whether a header is valid is told by `.isValid()`";
 
 /// Which types fields of a composite may have.
 pub(crate) fn field_types_hint(kind: CompositeKind) -> &'static str {

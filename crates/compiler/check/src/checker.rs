@@ -66,6 +66,8 @@ pub(crate) struct Context {
     pub(crate) in_keyset: bool,
     /// How many loops are around.
     pub(crate) loops: u32,
+    /// Inside a `switch`.
+    pub(crate) in_switch: bool,
     /// The type of `this`.
     pub(crate) this: Option<Type>,
     /// Names of declarations that are not complete: mentioning them is recursion.

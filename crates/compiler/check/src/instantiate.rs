@@ -237,28 +237,35 @@ impl Checker {
     /// Whether instances of a type may be declared here; reports if not.
     fn check_instance_place(&mut self, ty: &Type, span: Span) -> bool {
         let context = &self.context;
-        let message = if context.this.is_some() && context.result.is_none() {
+        if context.this.is_some() && context.result.is_none() {
             return true;
-        } else if context.in_action {
-            "instances cannot be declared in actions"
+        }
+        let inside = if context.in_action {
+            Some(("actions", "declare it in the control, before its actions"))
         } else if context.result.is_some() {
-            "instances cannot be declared in functions"
+            Some(("functions", "declare it in a control or parser"))
         } else if context.in_apply {
-            "instances cannot be declared in an apply block"
+            Some(("an apply block", "declare it in the control, before `apply`"))
         } else if context.in_state {
-            "instances cannot be declared in a parser state"
+            Some(("a parser state", "declare it in the parser, before its states"))
         } else {
-            match (ty, context.parser, context.control) {
-                (Type::Parser(..) | Type::Control(..), None, None) => {
-                    "parsers and controls cannot be instantiated at the top level"
-                }
-                (Type::Package(..), Some(_), _) | (Type::Package(..), _, Some(_)) => {
-                    "packages can only be instantiated at the top level"
-                }
-                (Type::Parser(..), _, Some(_)) => "a parser cannot be instantiated in a control",
-                (Type::Control(..), Some(_), _) => "a control cannot be instantiated in a parser",
-                _ => return true,
+            None
+        };
+        if let Some((place, hint)) = inside {
+            let message = format!("instances cannot be declared in {place}");
+            self.error_with_hint(codes::MISPLACED_INSTANTIATION, span, message, hint);
+            return false;
+        }
+        let message = match (ty, context.parser, context.control) {
+            (Type::Parser(..) | Type::Control(..), None, None) => {
+                "parsers and controls cannot be instantiated at the top level"
             }
+            (Type::Package(..), Some(_), _) | (Type::Package(..), _, Some(_)) => {
+                "packages can only be instantiated at the top level"
+            }
+            (Type::Parser(..), _, Some(_)) => "a parser cannot be instantiated in a control",
+            (Type::Control(..), Some(_), _) => "a control cannot be instantiated in a parser",
+            _ => return true,
         };
         self.error(codes::MISPLACED_INSTANTIATION, span, message);
         false

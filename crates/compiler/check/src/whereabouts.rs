@@ -39,11 +39,15 @@ const OF_METHODS: &[(&str, &str)] = &[
     ),
     ("printf", PRINTED),
     ("print", PRINTED),
+    ("null", NO_NULL),
+    ("NULL", NO_NULL),
     ("True", "did you mean `true`?"),
     ("TRUE", "did you mean `true`?"),
     ("False", "did you mean `false`?"),
     ("FALSE", "did you mean `false`?"),
 ];
+
+const NO_NULL: &str = "P4 has no null: whether a header is valid is told by `.isValid()`";
 
 const PRINTED: &str = "v1model has `log_msg(\"value: {}\", { VALUE });`";
 

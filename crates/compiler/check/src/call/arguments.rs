@@ -48,6 +48,8 @@ struct Misfit {
     message: String,
     /// The name that no parameter has.
     unknown_name: Option<String>,
+    /// Whether arguments are missing.
+    is_short: bool,
 }
 
 impl Misfit {
@@ -56,6 +58,7 @@ impl Misfit {
             place: None,
             message,
             unknown_name: None,
+            is_short: false,
         }
     }
 }
@@ -118,6 +121,15 @@ impl Checker {
         if let Some(name) = &misfit.unknown_name {
             diagnostic = diagnostic.did_you_mean(name, params.iter().map(|param| self.param_name(param)));
         }
+        if let Some(first) = params.first()
+            && misfit.is_short
+            && first.direction == Direction::Out
+        {
+            let name = self.param_name(first);
+            diagnostic = diagnostic.hint(format!(
+                "the call returns no value: its result is stored in the first argument, `{name}`"
+            ));
+        }
         let text = self.params_text(params);
         self.report(match params {
             [] => diagnostic.note("there are no parameters"),
@@ -144,6 +156,7 @@ impl Checker {
                             place: Some(name.span),
                             message: format!("there is no parameter `{}`", name.name),
                             unknown_name: Some(name.name.clone()),
+                            is_short: false,
                         });
                     }
                 },
@@ -154,8 +167,7 @@ impl Checker {
                     let message = format!("it takes {takes}, but {}", are_given(args.len()));
                     return Err(Misfit {
                         place: Some(arg.span),
-                        message,
-                        unknown_name: None,
+                        ..Misfit::of_call(message)
                     });
                 }
                 Some(slot @ None) => *slot = Some(index),
@@ -163,8 +175,7 @@ impl Checker {
                     let message = format!("the argument `{}` is given twice", self.param_name(&params[position]));
                     return Err(Misfit {
                         place: Some(arg.span),
-                        message,
-                        unknown_name: None,
+                        ..Misfit::of_call(message)
                     });
                 }
             }
@@ -178,10 +189,11 @@ impl Checker {
         if missing.is_empty() {
             return Ok(assigned);
         }
-        Err(Misfit::of_call(format!(
-            "no argument is given for `{}`",
-            missing.join("`, `")
-        )))
+        let message = format!("no argument is given for `{}`", missing.join("`, `"));
+        Err(Misfit {
+            is_short: true,
+            ..Misfit::of_call(message)
+        })
     }
 
     /// Checks the arguments of a call, infers type arguments and converts the arguments.

@@ -1,6 +1,7 @@
 //! Methods of the language itself: isValid, setValid, setInvalid (§8.18), push_front, pop_front (§8.20), sizes (§9).
 
 use crate::checker::Checker;
+use crate::expr::member::APPLY_RESULTS;
 use crate::hir::*;
 use crate::resolve::MAX_WIDTH;
 use crate::size::size_in_bits;
@@ -74,6 +75,13 @@ impl Checker {
                     "isValid" | "setValid" | "setInvalid" => diagnostic.hint("only headers are valid or invalid"),
                     "push_front" | "pop_front" => diagnostic.hint("only header stacks have it"),
                     "apply" => diagnostic.hint("tables, parsers and controls are applied"),
+                    _ if matches!(receiver.ty, Type::ApplyResult(_)) && APPLY_RESULTS.contains(&name) => {
+                        diagnostic.hint(format!("write `.{name}` without parentheses"))
+                    }
+                    _ if matches!(receiver.ty, Type::Table(_)) && APPLY_RESULTS.contains(&name) => {
+                        diagnostic.hint(format!("apply the table: `.apply().{name}`"))
+                    }
+                    _ if matches!(receiver.ty, Type::Table(_)) => diagnostic.hint("a table is applied: `.apply()`"),
                     _ if is_header => diagnostic.did_you_mean(name, HEADER_METHODS).options(HEADER_METHODS),
                     _ => diagnostic,
                 });

@@ -26,9 +26,32 @@ impl Checker {
                     "only stacks, arrays and tuples can be indexed, not {}",
                     self.show(&other)
                 );
-                self.error(codes::INVALID_INDEX, span, message);
+                let diagnostic = Diagnostic::error(codes::INVALID_INDEX, span, message);
+                self.report(match self.instead_of_index(&other, &index) {
+                    Some(hint) => diagnostic.hint(hint),
+                    None => diagnostic,
+                });
                 self.invalid(span)
             }
+        }
+    }
+
+    /// What to write in place of an index on a value that has no elements.
+    fn instead_of_index(&self, ty: &Type, index: &Expr) -> Option<String> {
+        match (ty, &index.kind) {
+            (Type::Extern(id, _), _) => {
+                let methods = &self.program.externs[id.index()].methods;
+                let calls = methods
+                    .iter()
+                    .map(|method| format!("`.{}{}`", method.name, self.params_text(&method.params)));
+                Some(format!(
+                    "call one of its methods: {}",
+                    calls.collect::<Vec<_>>().join(", ")
+                ))
+            }
+            (_, ExprKind::Int(bit)) if ty.width().is_some() => Some(format!("one bit is a slice: `[{bit}:{bit}]`")),
+            _ if ty.width().is_some() => Some("shift the bit to the lowest place: `(VALUE >> INDEX)[0:0]`".to_string()),
+            _ => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What stands after a dot: fields, members of enums and `error`, parts of stacks and of apply results
 //! (§8.2, §8.3, §8.17, §8.20, §14.2.2). Methods are in `call`.
 
+use crate::advice::IS_VALID;
 use crate::checker::Checker;
 use crate::hir::*;
 use crate::whereabouts::in_another_v1model;
@@ -45,7 +46,12 @@ impl Checker {
             ty => {
                 let message = format!("a value of type {} has no member `{}`", self.show(&ty), member.name);
                 let mut diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
-                if matches!(
+                if let Type::Table(table) = &ty
+                    && APPLY_RESULTS.contains(&member.name.as_str())
+                {
+                    let table = &self.program.tables[table.index()].name;
+                    diagnostic = diagnostic.hint(format!("apply the table: `{table}.apply().{}`", member.name));
+                } else if matches!(
                     ty,
                     Type::Extern(..) | Type::Table(_) | Type::Parser(..) | Type::Control(..)
                 ) {
@@ -126,7 +132,7 @@ impl Checker {
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
             let asks_validity = ["valid", "isvalid"].contains(&member.name.to_lowercase().as_str());
             let hint = if asks_validity && self.program.is_header(&base.ty) {
-                Some("whether a header is valid is told by `.isValid()`")
+                Some(IS_VALID)
             } else {
                 in_another_v1model(&composite.name, &member.name)
             };
@@ -222,7 +228,8 @@ impl Checker {
             },
             "action_run" => {
                 let message = "action_run can only stand in `switch (t.apply().action_run)`";
-                self.error(codes::INVALID_LABEL, member.span, message);
+                let hint = "branch on the action: `switch (t.apply().action_run) { ACTION: { ... } }`";
+                self.error_with_hint(codes::INVALID_LABEL, member.span, message, hint);
                 Expr {
                     kind: ExprKind::Invalid,
                     ty: Type::ActionRun(table),
@@ -231,14 +238,16 @@ impl Checker {
             }
             name => {
                 let message = format!("the result of applying a table has no member `{name}`");
-                let options = ["hit", "miss", "action_run"];
                 let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
-                self.report(diagnostic.did_you_mean(name, options).options(options));
+                self.report(diagnostic.did_you_mean(name, APPLY_RESULTS).options(APPLY_RESULTS));
                 self.invalid(span)
             }
         }
     }
 }
+
+/// The members of what applying a table returns.
+pub(crate) const APPLY_RESULTS: [&str; 3] = ["hit", "miss", "action_run"];
 
 /// How many valid names a message lists at most.
 const OPTIONS_SHOWN: usize = 20;

@@ -3,7 +3,7 @@
 mod aggregate;
 mod cast;
 mod index;
-mod member;
+pub(crate) mod member;
 pub(crate) mod operator;
 
 use crate::call::CallSite;

@@ -1,5 +1,6 @@
 //! Operators (§8.5 to §8.10), with constant folding.
 
+use crate::advice::IS_VALID;
 use crate::checker::Checker;
 use crate::fold::{self, FoldError};
 use crate::hir::*;
@@ -56,6 +57,15 @@ impl Checker {
     /// `a op b op c`
     pub(super) fn check_binary(&mut self, first: &ast::Expr, links: &[ast::Link], span: Span) -> Expr {
         let mut result = self.check_value(first);
+        if matches!(result.ty, Type::ActionRun(_)) {
+            // This was reported. The names of actions that it is compared with are no values.
+            let ty = Type::Bool;
+            return Expr {
+                kind: ExprKind::Invalid,
+                ty,
+                span,
+            };
+        }
         for (index, link) in links.iter().enumerate() {
             let right = self.check_value(&link.right);
             // The whole expression may have parentheses around it.
@@ -404,8 +414,14 @@ impl Checker {
         );
         let diagnostic = Diagnostic::error(codes::NOT_COMPARABLE, span, message);
         let casts = left.ty.is_number() && right.ty.is_number();
+        let one = |test: &dyn Fn(&Type) -> bool| test(&left.ty) || test(&right.ty);
+        let one_number = !casts && one(&Type::is_number);
         let hint = match (&left.ty, &right.ty) {
             (Type::Record(_), Type::Record(_)) => Some("give one of them a type by a cast: (S) { ... }".to_string()),
+            _ if one_number && one(&|ty| *ty == Type::Bool) => {
+                Some("a bool is a condition as it is; its values are `true` and `false`".to_string())
+            }
+            _ if one_number && one(&|ty| self.program.is_header(ty)) => Some(IS_VALID.to_string()),
             (left, right) => self.conversion_hint(left, right).filter(|_| casts),
         };
         self.report(match hint {

@@ -8,6 +8,7 @@ use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast::{self, DeclarationKind};
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::known::Place;
 use forebay_syntax::source::Span;
 
@@ -162,11 +163,14 @@ impl Checker {
 
     fn check_jump(&mut self, word: &str, kind: StatementKind, span: Span) -> StatementKind {
         if self.context.loops == 0 {
-            self.error(
-                codes::STATEMENT_NOT_ALLOWED,
-                span,
-                format!("{word} can only be used in a loop"),
-            );
+            let message = format!("{word} can only be used in a loop");
+            let diagnostic = Diagnostic::error(codes::STATEMENT_NOT_ALLOWED, span, message);
+            let ends_case = self.context.in_switch && word == "break";
+            self.report(if ends_case {
+                diagnostic.hint("leave it out: a case of a `switch` ends with its block")
+            } else {
+                diagnostic
+            });
         }
         kind
     }

@@ -1,6 +1,6 @@
 //! switch (§12.7), on the action that a table ran and on values.
 
-use crate::checker::Checker;
+use crate::checker::{Checker, Context};
 use crate::expr::operator::constant_equal;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -24,7 +24,10 @@ impl Checker {
         {
             let apply = self.check_expr(base);
             match apply.ty {
-                Type::ApplyResult(table) => return Some(self.check_action_switch(apply, table, cases)),
+                Type::ApplyResult(table) => {
+                    let in_switch = |context: &mut Context| context.in_switch = true;
+                    return Some(self.within(in_switch, |checker| checker.check_action_switch(apply, table, cases)));
+                }
                 Type::Unknown => return None,
                 _ => {
                     self.error(
@@ -57,7 +60,8 @@ impl Checker {
             });
             return None;
         }
-        Some(self.check_value_switch(value, cases))
+        let in_switch = |context: &mut Context| context.in_switch = true;
+        Some(self.within(in_switch, |checker| checker.check_value_switch(value, cases)))
     }
 
     fn check_default_last(&mut self, cases: &[ast::SwitchCase]) {

@@ -148,10 +148,15 @@ impl Checker {
             self.program.unwrapped(&expr.ty),
             Type::Bit(_) | Type::Signed(_) | Type::Bool | Type::Error | Type::Enum(_) | Type::Unknown
         );
+        let asks_validity = self.program.is_header(&expr.ty) && key.match_kind.ident.name == "valid";
         if !scalar {
             let message = format!("a value of type {} cannot be a table key", self.show(&expr.ty));
             let diagnostic = Diagnostic::error(codes::INVALID_KEY, key.expr.span, message);
             self.report(match expr.ty {
+                _ if asks_validity => {
+                    let text = expr_text(&key.expr);
+                    diagnostic.hint(format!("`valid` belongs to P4_14: write `{text}.isValid() : exact;`"))
+                }
                 Type::Composite(..) => diagnostic.hint("use the fields that matter, each as a key"),
                 _ => diagnostic,
             });
@@ -165,7 +170,9 @@ impl Checker {
             let diagnostic = Diagnostic::error(codes::INVALID_KEY, key.expr.span, message);
             self.report(diagnostic.hint("write @name(\"...\") after the match kind, or use a variable"));
         }
-        self.check_match_kind(&key.match_kind.ident);
+        if !asks_validity {
+            self.check_match_kind(&key.match_kind.ident);
+        }
         let annotations = self.annotations(Place::Key, &key.annotations);
         TableKey {
             expr,
