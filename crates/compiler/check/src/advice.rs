@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast::{self, BinaryOp, CompositeKind, Direction};
+use forebay_syntax::diagnostic::Diagnostic;
 
 impl Checker {
     /// How a value of one type can be turned into one of another.
@@ -66,6 +67,25 @@ impl Checker {
             "{} is a type of its own: cast it, as in ({number}) ...",
             self.show(wrapped)
         ))
+    }
+
+    /// Adds to a message that a value is no header that its type is a struct which could be one: its declaration, and
+    /// that this is the cause of other messages about the type.
+    pub(crate) fn as_declared(&self, diagnostic: Diagnostic, ty: &Type) -> Diagnostic {
+        let Type::Composite(id, args) = ty else {
+            return diagnostic;
+        };
+        let composite = &self.program.composites[id.index()];
+        let types = self.program.field_types(*id, args);
+        let could_be = !types.is_empty() && types.iter().all(|ty| self.field_allowed(CompositeKind::Header, ty));
+        if composite.kind != CompositeKind::Struct || !could_be {
+            return diagnostic;
+        }
+        let name = &composite.name;
+        diagnostic
+            .secondary(composite.span, "declared here, as a struct")
+            .hint(format!("declare it as a header: `header {name} {{ ... }}`"))
+            .cause(format!("{name} is a struct"))
     }
 
     /// The part of an expression that is known only at run time, and what it is.

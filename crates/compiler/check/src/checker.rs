@@ -42,6 +42,8 @@ pub(crate) struct Checker {
     pub(crate) duplicates: usize,
     /// Names that these may be meant to have: used, and not declared.
     pub(crate) renamed: HashSet<String>,
+    /// Types with fields that could not be parsed, which was reported.
+    pub(crate) incomplete: HashSet<String>,
     no_annotations: Annotations,
 }
 
@@ -90,6 +92,7 @@ impl Checker {
             uses: Uses::default(),
             duplicates: 0,
             renamed: HashSet::new(),
+            incomplete: HashSet::new(),
             no_annotations: Rc::new(Vec::new()),
         }
     }

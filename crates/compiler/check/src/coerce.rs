@@ -9,6 +9,7 @@ use crate::checker::Checker;
 use crate::fold;
 use crate::hir::*;
 use crate::unify::{Inference, Mode};
+use forebay_syntax::ast::Direction;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -441,18 +442,51 @@ impl Checker {
         if self.is_lvalue(expr) {
             return true;
         }
-        self.not_assignable(expr.span, what, self.why_read_only(expr));
+        let diagnostic = not_assignable(expr.span, what, self.why_read_only(expr));
+        self.report(match in_parameter(&self.program, expr) {
+            Some((id, var)) => diagnostic
+                .secondary(var.span, "declared here")
+                .hint("declare it `inout` to change it for the caller, or change a copy in a variable")
+                .cause(read_only(id)),
+            None => diagnostic,
+        });
         false
     }
 
-    /// Reports something that cannot be written, with the reason if there is one.
-    pub(crate) fn not_assignable(&mut self, span: Span, what: &str, reason: Option<String>) {
-        let message = match reason {
-            Some(reason) => format!("{what} must be an l-value, but {reason}, which is read-only"),
-            None => format!("{what} must be an l-value"),
-        };
-        let hint = "l-values are variables, `out` and `inout` parameters, and parts of these";
-        self.error_with_hint(codes::NOT_ASSIGNABLE, span, message, hint);
+    /// Whether it was reported that one of these parameters is written, though it is an `in` parameter.
+    pub(crate) fn is_written_in_vain(&self, params: &[Param]) -> bool {
+        params.iter().any(|param| self.diagnostics.knows(&read_only(param.var)))
+    }
+}
+
+/// The message about something that cannot be written, with the reason if there is one.
+pub(crate) fn not_assignable(span: Span, what: &str, reason: Option<String>) -> Diagnostic {
+    let message = match reason {
+        Some(reason) => format!("{what} must be an l-value, but {reason}, which is read-only"),
+        None => format!("{what} must be an l-value"),
+    };
+    let hint = "l-values are variables, `out` and `inout` parameters, and parts of these";
+    Diagnostic::error(codes::NOT_ASSIGNABLE, span, message).hint(hint)
+}
+
+/// The cause of messages about one `in` parameter that is written.
+fn read_only(param: VarId) -> String {
+    format!("parameter {} is read-only", param.0)
+}
+
+/// The `in` parameter of which an expression is a part.
+fn in_parameter<'a>(program: &'a Program, expr: &Expr) -> Option<(VarId, &'a Var)> {
+    match &expr.kind {
+        ExprKind::Var(id) => {
+            let var = &program.vars[id.index()];
+            (var.kind == VarKind::Param(Direction::In)).then_some((*id, var))
+        }
+        ExprKind::Field(base, _)
+        | ExprKind::TupleElement(base, _)
+        | ExprKind::Index(base, _)
+        | ExprKind::Slice(base, _, _)
+        | ExprKind::PlusSlice(base, _, _) => in_parameter(program, base),
+        _ => None,
     }
 }
 

@@ -56,11 +56,15 @@ use forebay_syntax::diagnostic::Diagnostics;
 /// Checks a program. The typed program is returned only when there is no error; warnings do not count.
 pub fn check(program: &ast::Program) -> (Option<hir::Program>, Diagnostics) {
     let mut checker = checker::Checker::new();
+    checker.incomplete = program.incomplete.clone();
     checker.declare_all(&program.declarations);
     checker.validate();
     let checker::Checker {
-        program, diagnostics, ..
+        program,
+        diagnostics,
+        incomplete,
+        ..
     } = checker;
-    let result = (!diagnostics.has_errors()).then_some(program);
+    let result = (!diagnostics.has_errors() && incomplete.is_empty()).then_some(program);
     (result, diagnostics)
 }

@@ -12,7 +12,7 @@ use forebay_syntax::ast::Direction;
 use std::rc::Rc;
 
 /// The unknowns of one call and what has been found for them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Inference {
     unknowns: Vec<TypeVarId>,
     /// What was found.

@@ -20,6 +20,8 @@ pub struct Program {
     pub declarations: Vec<Declaration>,
     /// The names in text that could not be parsed. They may be declared there, so their absence is not reported.
     pub lost_names: HashSet<String>,
+    /// The structs, headers and header unions in which a field could not be parsed. Other fields may be missing.
+    pub incomplete: HashSet<String>,
 }
 
 /// An identifier with its place.

@@ -230,7 +230,12 @@ impl Diagnostics {
 
     /// Whether there was a message that this name is [absent](Diagnostic::absent), so that others would be dropped.
     pub fn knows_absent(&self, name: &str) -> bool {
-        self.causes.contains(&absence(name))
+        self.knows(&absence(name))
+    }
+
+    /// Whether there was a message with this [cause](Diagnostic::cause), so that others would be dropped.
+    pub fn knows(&self, cause: &str) -> bool {
+        self.causes.contains(cause)
     }
 
     /// Adds all the messages of another collection.

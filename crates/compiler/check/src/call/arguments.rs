@@ -303,7 +303,7 @@ impl Checker {
                 if (value.ty == Type::Int) != widthless {
                     continue;
                 }
-                fine &= self.infer_one(inference, &wanted[position], value, &callable.params[position]);
+                fine &= self.infer_one(inference, callable, wanted, values, (position, value));
             }
         }
         fine.then_some(())
@@ -324,7 +324,15 @@ impl Checker {
         }
     }
 
-    fn infer_one(&mut self, inference: &mut Inference, wanted: &Type, value: &Expr, param: &Param) -> bool {
+    fn infer_one(
+        &mut self,
+        inference: &mut Inference,
+        callable: &Callable,
+        all_wanted: &[Type],
+        values: &[Option<Expr>],
+        (position, value): (usize, &Expr),
+    ) -> bool {
+        let (wanted, param) = (&all_wanted[position], &callable.params[position]);
         let mode = match param.direction {
             Direction::Out | Direction::InOut => Mode::Exact,
             Direction::In | Direction::None => Mode::Convertible,
@@ -349,7 +357,13 @@ impl Checker {
         );
         let mut diagnostic = Diagnostic::error(codes::TYPE_MISMATCH, value.span, message);
         if let Some(note) = self.compare_blocks(&wanted, &value.ty) {
+            if self.is_written_in_vain(self.params_of_block(&value.ty)) {
+                return false;
+            }
             diagnostic = diagnostic.note(note);
+            if let Some(other) = self.exchanged(inference, all_wanted, values, position) {
+                diagnostic = self.with_order(diagnostic, callable, value, other);
+            }
         }
         if mode == Mode::Exact {
             diagnostic = diagnostic.note("there are no conversions for `out` and `inout` parameters");
@@ -360,11 +374,53 @@ impl Checker {
         false
     }
 
+    /// The argument that fits at this position and not at its own: blocks of a package are in another order.
+    fn exchanged<'v>(
+        &self,
+        inference: &Inference,
+        wanted: &[Type],
+        values: &'v [Option<Expr>],
+        position: usize,
+    ) -> Option<&'v Expr> {
+        let fits = |at: usize, value: &Expr| {
+            let mut trial = inference.clone();
+            trial.unify(&self.program, &wanted[at], &value.ty, Mode::Convertible)
+        };
+        let mut others = values.iter().enumerate().filter(|(at, _)| *at != position);
+        others.find_map(|(at, value)| {
+            let value = value.as_ref()?;
+            (fits(position, value) && !fits(at, value)).then_some(value)
+        })
+    }
+
+    /// Adds the order of the arguments to a message about a block in the place of another one, which need not be
+    /// reported too.
+    fn with_order(&self, diagnostic: Diagnostic, callable: &Callable, value: &Expr, other: &Expr) -> Diagnostic {
+        let names: Vec<&str> = callable.params.iter().map(|param| self.param_name(param)).collect();
+        let mut places = [value.span.start, other.span.start];
+        places.sort_unstable();
+        let hint = format!(
+            "`{}` fits here: the order is {}",
+            self.show(&other.ty),
+            names.join(", ")
+        );
+        diagnostic.hint(hint).cause(format!("exchanged {places:?}"))
+    }
+
+    /// The parameters of a parser or control.
+    fn params_of_block(&self, ty: &Type) -> &[Param] {
+        match ty {
+            Type::Parser(id, _) => &self.program.parsers[id.index()].params,
+            Type::Control(id, _) => &self.program.controls[id.index()].params,
+            _ => &[],
+        }
+    }
+
     /// For two parsers or controls that do not fit, what their parameters are.
     fn compare_blocks(&self, wanted: &Type, given: &Type) -> Option<String> {
         let params = |ty: &Type| match ty {
-            Type::Parser(id, _) => Some(("parser", &self.program.parsers[id.index()].params)),
-            Type::Control(id, _) => Some(("control", &self.program.controls[id.index()].params)),
+            Type::Parser(..) => Some(("parser", self.params_of_block(ty))),
+            Type::Control(..) => Some(("control", self.params_of_block(ty))),
             _ => None,
         };
         let ((wanted_kind, wanted), (given_kind, given)) = (params(wanted)?, params(given)?);

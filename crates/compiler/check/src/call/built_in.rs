@@ -72,7 +72,9 @@ impl Checker {
                     "setValid" | "setInvalid" if is_union => {
                         diagnostic.hint("set a member of the union valid or invalid")
                     }
-                    "isValid" | "setValid" | "setInvalid" => diagnostic.hint("only headers are valid or invalid"),
+                    "isValid" | "setValid" | "setInvalid" => {
+                        self.as_declared(diagnostic.hint("only headers are valid or invalid"), &receiver.ty)
+                    }
                     "push_front" | "pop_front" => diagnostic.hint("only header stacks have it"),
                     "apply" => diagnostic.hint("tables, parsers and controls are applied"),
                     _ if matches!(receiver.ty, Type::ApplyResult(_)) && APPLY_RESULTS.contains(&name) => {

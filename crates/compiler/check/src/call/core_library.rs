@@ -6,6 +6,7 @@ use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast::CompositeKind;
 use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 impl Checker {
@@ -65,7 +66,8 @@ impl Checker {
                         "a value of type {} cannot be emitted: only headers, and stacks, unions and structs of them, can",
                         self.show(ty)
                     );
-                    self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+                    let diagnostic = Diagnostic::error(codes::INVALID_PACKET_ARGUMENT, span, message);
+                    self.report(self.as_declared(diagnostic, ty));
                 }
             }
             _ => {}
@@ -79,7 +81,8 @@ impl Checker {
         }
         if !self.program.is_header(ty) {
             let message = format!("only headers can be extracted, not a value of type {}", self.show(ty));
-            self.error(codes::INVALID_PACKET_ARGUMENT, span, message);
+            let diagnostic = Diagnostic::error(codes::INVALID_PACKET_ARGUMENT, span, message);
+            self.report(self.as_declared(diagnostic, ty));
             return;
         }
         if self.varbit_count(ty) > 1 {

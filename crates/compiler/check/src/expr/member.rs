@@ -125,9 +125,13 @@ impl Checker {
     fn check_field(&mut self, base: Expr, id: CompositeId, args: &[Type], member: &ast::Ident, span: Span) -> Expr {
         let composite = &self.program.composites[id.index()];
         let Some(index) = composite.fields.iter().position(|field| field.name == member.name) else {
+            if self.incomplete.contains(&composite.name) {
+                return self.invalid(span);
+            }
             let names: Vec<String> = composite.fields.iter().map(|field| field.name.clone()).collect();
             let message = format!("{} has no field `{}`", self.show(&base.ty), member.name);
             let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, member.span, message)
+                .cause(format!("{} has no field {}", composite.name, member.name))
                 .did_you_mean(&member.name, names.iter().map(String::as_str))
                 .options(names.iter().take(OPTIONS_SHOWN).cloned());
             let asks_validity = ["valid", "isvalid"].contains(&member.name.to_lowercase().as_str());

@@ -1,6 +1,7 @@
 //! Assignments (§12.1), also with an operator: `l op= e` is checked as `l = l op e`.
 
 use crate::checker::Checker;
+use crate::coerce::not_assignable;
 use crate::expr::operator::binary_text;
 use crate::hir::*;
 use crate::scope::Entity;
@@ -21,7 +22,11 @@ impl Checker {
         let target = self.check_expr(target);
         let what = "the left side of an assignment";
         match constant {
-            Some(name) => self.not_assignable(target.span, what, Some(format!("`{name}` is a constant"))),
+            Some(name) => self.report(not_assignable(
+                target.span,
+                what,
+                Some(format!("`{name}` is a constant")),
+            )),
             None => {
                 self.require_lvalue(&target, what);
             }

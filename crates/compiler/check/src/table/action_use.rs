@@ -77,6 +77,7 @@ impl Checker {
         let args = reference.args.as_deref().unwrap_or(&[]);
         let mut bound = Vec::new();
         let mut places = Vec::new();
+        let mut unbound = Vec::new();
         for arg in args {
             self.check_list_argument(&params, arg);
         }
@@ -96,13 +97,11 @@ impl Checker {
                         places.push((None, bound.len()));
                         bound.push(self.copy_constant(default, reference.span));
                     }
-                    None => {
-                        let message = format!("the parameter `{name}` must be bound in the list of actions");
-                        self.error(codes::INVALID_ACTION_LIST, reference.span, message);
-                    }
+                    None => unbound.push(name),
                 },
             }
         }
+        self.report_unbound(&unbound, reference);
         let directional = params.iter().filter(|param| param.direction != Direction::None).count();
         if args.len() > directional && args.iter().all(|arg| arg.name.is_none()) {
             let message = "only directional parameters are bound here: action data is set by the control plane";
@@ -110,6 +109,20 @@ impl Checker {
         }
         places.sort();
         (bound, places.into_iter().map(|(_, index)| index).collect())
+    }
+
+    fn report_unbound(&mut self, names: &[String], reference: &ast::ActionRef) {
+        let what = match names {
+            [] => return,
+            [one] => format!("the parameter `{one}`"),
+            several => format!("the parameters `{}`", several.join("`, `")),
+        };
+        let message = format!("{what} must be bound in the list of actions");
+        let hint = format!(
+            "give values here, as in `{}(...)`; data that the control plane gives are parameters without direction",
+            reference.name.ident.name
+        );
+        self.error_with_hint(codes::INVALID_ACTION_LIST, reference.span, message, hint);
     }
 
     fn check_list_argument(&mut self, params: &[Param], arg: &ast::Arg) {

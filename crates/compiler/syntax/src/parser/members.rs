@@ -1,9 +1,10 @@
 //! What stands between the braces of composites, errors and extern objects.
 
-use super::{Parsed, ProgramParser};
+use super::{Parsed, ProgramParser, Reported};
 use crate::ast::{Composite, CompositeKind, DeclarationKind, Field, FunctionPrototype, Ident, Method};
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;
+use crate::source::Span;
 use crate::token::TokenKind;
 
 impl ProgramParser<'_> {
@@ -17,7 +18,11 @@ impl ProgramParser<'_> {
         let name = self.declared_type("the name of a type")?;
         self.scoped(|parser| {
             let type_params = parser.type_parameters()?;
+            let errors_before = parser.diagnostics.error_count();
             let fields = parser.braced("the fields", Self::field)?;
+            if parser.diagnostics.error_count() > errors_before {
+                parser.incomplete.insert(name.name.clone());
+            }
             Ok(DeclarationKind::Composite(Composite {
                 kind,
                 name,
@@ -32,11 +37,19 @@ impl ProgramParser<'_> {
         self.require_type_before_name(TokenKind::Semicolon, "the field")?;
         let ty = self.type_reference()?;
         let height = self.height;
+        if self.at(TokenKind::Semicolon) {
+            return Err(self.field_without_name(ty.span));
+        }
         let name = self.field_name()?;
         self.height = height;
         let ty = self.array_suffixes(ty)?;
         self.expect_semicolon("the field")?;
         Ok(Field { annotations, ty, name })
+    }
+
+    fn field_without_name(&mut self, ty: Span) -> Reported {
+        let diagnostic = Diagnostic::error(codes::EXPECTED_NAME, ty, "this field has no name");
+        self.report(diagnostic.hint("write a name after the type, as in `bit<8> ttl;`"))
     }
 
     /// The name of a field. A keyword is reported and taken for the name, so that the other fields are read.

@@ -65,6 +65,7 @@ pub fn parse(input: &Preprocessed, diagnostics: &mut Diagnostics) -> Program {
         no_greater: false,
         unclosed_at: None,
         lost: HashSet::new(),
+        incomplete: HashSet::new(),
         inside: Inside::Other,
         commas: false,
         reread: None,
@@ -72,6 +73,7 @@ pub fn parse(input: &Preprocessed, diagnostics: &mut Diagnostics) -> Program {
     let mut program = parser.program();
     let names = parser.lost.iter().map(|name| input.interner.text(*name).to_string());
     program.lost_names = names.collect();
+    program.incomplete = parser.incomplete;
     program
 }
 
@@ -90,6 +92,8 @@ struct ProgramParser<'a> {
     unclosed_at: Option<usize>,
     /// The names in what could not be read: they may be declared there.
     lost: HashSet<Symbol>,
+    /// The types with a field that could not be read.
+    incomplete: HashSet<String>,
     /// What kind of body is being read.
     inside: Inside,
     /// Whether the elements of the present list are separated by commas, which was reported.
