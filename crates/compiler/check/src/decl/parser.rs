@@ -206,7 +206,12 @@ impl Checker {
                     let diagnostic = Diagnostic::error(codes::UNKNOWN_STATE, name.span, message)
                         .did_you_mean(text, options.iter().copied())
                         .options(options.clone());
-                    self.report(diagnostic);
+                    self.report(match text {
+                        "ingress" => {
+                            diagnostic.hint("in P4_16 the parser ends with `accept`; ingress follows by itself")
+                        }
+                        _ => diagnostic,
+                    });
                     StateTarget::Reject
                 }
             },

@@ -321,7 +321,10 @@ impl ProgramParser<'_> {
 
     fn expected_expression(&mut self) -> super::Reported {
         let diagnostic = self.unexpected_diagnostic(codes::EXPECTED_EXPRESSION, "an expression");
+        let before = self.next.checked_sub(1).map(|index| self.input.tokens[index].kind);
         let hint = match self.peek() {
+            TokenKind::RightAngle if before == Some(TokenKind::Minus) => "P4 has no `->`: write `.`",
+            TokenKind::RightAngle if before == Some(TokenKind::LeftAngle) => "P4 has no `<>`: write `!=`",
             TokenKind::Underscore | TokenKind::Default => "`_` and `default` stand only in keysets and arguments",
             TokenKind::Assign => "to compare, write `==`",
             _ if self.begins_type(0) => "to convert a value to a type, write `(TYPE) value`",

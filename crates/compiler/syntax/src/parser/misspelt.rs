@@ -108,6 +108,9 @@ impl ProgramParser<'_> {
                 .copied()
                 .filter(|_| self.is_followed_by(Follows::NameAndParameters));
         }
+        if written == "goto" && fitting.contains(&TokenKind::Transition) {
+            return Some(TokenKind::Transition);
+        }
         let close = closest_name(written, fitting.iter().map(|kind| kind.text()))?;
         fitting.iter().find(|kind| kind.text() == close).copied()
     }
@@ -128,6 +131,21 @@ impl ProgramParser<'_> {
             Follows::NameAndEnd => name && self.peek_at(2) == Semicolon,
             Follows::Select => self.peek_at(1) == Select,
         }
+    }
+
+    /// Reports and skips the word `case` of other languages before a label.
+    pub(super) fn skip_case(&mut self) {
+        use TokenKind::{Default, Dot, Identifier, Integer, StringLiteral, Underscore};
+        let word = self.token();
+        let before_label =
+            self.is_name_at(1) || matches!(self.peek_at(1), Default | Dot | Integer | StringLiteral | Underscore);
+        if word.kind != Identifier || self.text(word) != "case" || !before_label {
+            return;
+        }
+        let message = "labels have no `case` before them";
+        let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, word.span, message);
+        self.report(diagnostic.hint("leave it out").cause("labels with `case`"));
+        self.bump();
     }
 
     /// Reports a directive of the preprocessor without its `#`, and skips its line.

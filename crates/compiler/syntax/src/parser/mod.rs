@@ -282,7 +282,9 @@ impl ProgramParser<'_> {
             codes::UNEXPECTED_TOKEN
         };
         let mut diagnostic = self.unexpected_diagnostic(code, &format!("`{}` after {what}", kind.text()));
+        let before = self.next.checked_sub(1).map(|index| self.input.tokens[index]);
         match self.text(self.token()) {
+            _ if before.is_some_and(|token| self.text(token) == "not") => diagnostic = diagnostic.hint("write `!`"),
             "and" => diagnostic = diagnostic.hint("write `&&`"),
             "or" => diagnostic = diagnostic.hint("write `||`"),
             _ => {}

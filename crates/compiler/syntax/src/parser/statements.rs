@@ -193,6 +193,7 @@ impl ProgramParser<'_> {
 
     /// `label : { .. }`, or `label :` alone, which falls through to the next.
     fn switch_case(&mut self) -> Parsed<SwitchCase> {
+        self.skip_case();
         let start = self.span();
         let label = if self.at(TokenKind::Default) {
             let span = self.bump().span;
@@ -205,11 +206,49 @@ impl ProgramParser<'_> {
         };
         self.expect(TokenKind::Colon, "after the label")?;
         let annotations = self.annotations()?;
-        let has_body = self.at(TokenKind::LeftBrace);
-        let body = if has_body { Some(self.block(annotations)?) } else { None };
+        let body = if self.at(TokenKind::LeftBrace) {
+            Some(self.block(annotations)?)
+        } else if self.at_unbraced_statement() {
+            Some(self.unbraced_case()?)
+        } else {
+            None
+        };
         Ok(SwitchCase {
             label,
             body,
+            span: self.since(start),
+        })
+    }
+
+    /// Whether a statement begins after a label, and not the label of the next case.
+    fn at_unbraced_statement(&self) -> bool {
+        use TokenKind::{Assign, Colon, EndOfFile, Exit, For, If, LeftBrace, Return, RightBrace, Semicolon, Switch};
+        if matches!(self.peek(), Exit | For | If | Return | Switch) {
+            return true;
+        }
+        let rest = &self.input.tokens[self.next..];
+        let end = rest.iter().find(|token| {
+            matches!(
+                token.kind,
+                Assign | Colon | EndOfFile | LeftBrace | RightBrace | Semicolon
+            )
+        });
+        end.is_some_and(|token| matches!(token.kind, Assign | Semicolon))
+    }
+
+    /// Reports the statements of a case that have no braces around them, and reads them.
+    fn unbraced_case(&mut self) -> Parsed<Block> {
+        let start = self.span();
+        let message = "the statements of a case stand in braces";
+        let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, start, message);
+        self.report(diagnostic.hint("write `LABEL: { ... }`").cause("cases without braces"));
+        let mut statements = Vec::new();
+        while self.at_unbraced_statement() {
+            statements.push(self.statement()?);
+        }
+        Ok(Block {
+            annotations: Vec::new(),
+            statements,
             span: self.since(start),
         })
     }
@@ -239,6 +278,10 @@ impl ProgramParser<'_> {
             }
             _ => {
                 let token = self.token();
+                if token.kind == TokenKind::Minus && self.is_joined(TokenKind::RightAngle) {
+                    let error = Diagnostic::error(codes::EXPECTED_STATEMENT, token.span, "P4 has no `->`");
+                    return Err(self.report(error.hint("write `.`")));
+                }
                 if ends_in_assignment(&self.input.tokens[self.next..]) {
                     let hint = "only variables, fields, array elements and slices can be assigned to";
                     return Err(self.report_expression(
@@ -267,7 +310,12 @@ impl ProgramParser<'_> {
 
     fn expected_statement(&mut self) -> Reported {
         let diagnostic = self.unexpected_diagnostic(codes::EXPECTED_STATEMENT, "a statement");
-        self.report(diagnostic)
+        let hint = "a state has one transition, at its end: branch by `transition select(...) { ... }`";
+        self.report(if self.at(TokenKind::Transition) {
+            diagnostic.hint(hint)
+        } else {
+            diagnostic
+        })
     }
 
     /// The assignment operator that comes next, and the number of its tokens.

@@ -2,8 +2,8 @@
 
 use super::{Inside, Parsed, ProgramParser, Reported, misspelt};
 use crate::ast::{
-    Declaration, DeclarationKind, ParserBody, ParserState, Select, SelectCase, Statement, StatementKind, Transition,
-    ValueSet,
+    Declaration, DeclarationKind, Ident, ParserBody, ParserState, Select, SelectCase, Statement, StatementKind,
+    Transition, ValueSet,
 };
 use crate::codes::source as codes;
 use crate::diagnostic::Diagnostic;
@@ -167,9 +167,21 @@ impl ProgramParser<'_> {
         if self.at(TokenKind::Select) {
             return self.select().map(Transition::Select);
         }
-        let state = self.name("the name of a state or `select`")?;
+        let state = self.target("the name of a state or `select`")?;
         self.expect_semicolon("the transition")?;
         Ok(Transition::Direct(state))
+    }
+
+    /// The name of the next state. Parentheses after it are reported, and skipped.
+    fn target(&mut self, what: &str) -> Parsed<Ident> {
+        let state = self.name(what)?;
+        if self.at(TokenKind::LeftParen) && self.peek_at(1) == TokenKind::RightParen {
+            let message = "a state is not called: its name stands alone";
+            let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), message);
+            self.report(diagnostic.hint(format!("write `{};`", state.name)));
+            self.next += 2;
+        }
+        Ok(state)
     }
 
     fn select(&mut self) -> Parsed<Select> {
@@ -191,10 +203,11 @@ impl ProgramParser<'_> {
     }
 
     fn select_case(&mut self) -> Parsed<SelectCase> {
+        self.skip_case();
         let start = self.span();
         let keyset = self.keyset()?;
         self.expect(TokenKind::Colon, "after the keyset")?;
-        let state = self.name("the name of a state")?;
+        let state = self.target("the name of a state")?;
         self.expect_semicolon("the case")?;
         Ok(SelectCase {
             keyset,

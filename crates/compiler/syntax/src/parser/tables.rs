@@ -63,7 +63,7 @@ impl ProgramParser<'_> {
                 meant
             }
             None => {
-                self.expect(TokenKind::Assign, "after the name of the property")?;
+                self.property_sign(kind)?;
                 kind
             }
         };
@@ -84,6 +84,22 @@ impl ProgramParser<'_> {
             value,
             span: self.since(start),
         })
+    }
+
+    /// Reads the `=` of a property. Before a list it is reported when it is missing or another sign, and the list is
+    /// read.
+    fn property_sign(&mut self, kind: TokenKind) -> Parsed<()> {
+        use TokenKind::{Actions, Assign, Colon, Entries, Key, LeftBrace};
+        let place = "after the name of the property";
+        let is_list = matches!(kind, Key | Actions | Entries);
+        let brace = usize::from(self.at(Colon));
+        if self.at(Assign) || !is_list || self.peek_at(brace) != LeftBrace {
+            self.expect(Assign, place)?;
+            return Ok(());
+        }
+        self.unexpected(codes::UNEXPECTED_TOKEN, &format!("`=` {place}"));
+        self.eat(Colon);
+        Ok(())
     }
 
     /// For a property of another name whose value is a list of keys, actions or entries: which of them is meant.

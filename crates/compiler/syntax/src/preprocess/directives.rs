@@ -181,10 +181,30 @@ impl Preprocessor<'_> {
             _ => rest,
         };
         let Some((path, system)) = self.include_path(rest) else {
-            return self.malformed(span, "`#include` needs \"file\" or <file>");
+            return self.malformed_include(span, rest);
         };
         let end = rest.last().map_or(span, |token| token.span);
         self.include_file(span.to(end), &path, system);
+    }
+
+    /// Reports an `#include` without a file in quotes or angle brackets. What a known file would declare is then not
+    /// reported.
+    fn malformed_include(&mut self, span: Span, rest: &[Token]) {
+        let message = "`#include` needs \"file\" or <file>";
+        let diagnostic = Diagnostic::error(codes::MALFORMED_DIRECTIVE, span, message);
+        let written = match (rest.first(), rest.last()) {
+            (Some(first), Some(last)) => self.sources.text(first.span.to(last.span)),
+            _ => "",
+        };
+        let name = written.trim_matches(|end: char| !end.is_ascii_alphanumeric());
+        let diagnostic = if name.ends_with(".p4") {
+            diagnostic
+                .hint(format!("write `#include <{name}>`"))
+                .cause(format!("`#include <{name}>` declares it"))
+        } else {
+            diagnostic
+        };
+        self.diagnostics.push(diagnostic);
     }
 
     /// The path in `"path"` or `<path>`, and whether it was the latter.

@@ -511,6 +511,15 @@ impl<'a> Preprocessor<'a> {
                 Diagnostic::error(codes::UNTERMINATED_STRING, token.span, "this string has no end")
                     .hint("close it with `\"`")
             }
+            _ if text.chars().all(char::is_whitespace) => {
+                let message = format!(
+                    "the character `{}` looks like a blank, and is none",
+                    text.escape_debug()
+                );
+                Diagnostic::error(codes::UNKNOWN_CHARACTER, token.span, message)
+                    .hint("replace it by a space everywhere: web pages and word processors have it in their text")
+                    .cause(format!("blank {}", text.escape_debug()))
+            }
             _ => {
                 let message = format!("the character `{}` has no meaning in P4", text.escape_debug());
                 let diagnostic = Diagnostic::error(codes::UNKNOWN_CHARACTER, token.span, message);
