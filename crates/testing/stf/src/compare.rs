@@ -29,13 +29,18 @@ pub(crate) struct Output {
     pub(crate) data: Vec<u8>,
 }
 
-/// What is wrong with the outputs of a port.
-pub(crate) fn compare(port: u32, expected: &[Expectation], outputs: &[Output]) -> Vec<Failure> {
+/// What is wrong with the outputs of a port. `fields` has a line for each field in which a packet differs.
+pub(crate) fn compare(
+    port: u32,
+    expected: &[Expectation],
+    outputs: &[Output],
+    fields: &mut dyn FnMut(&ExpectedPacket, &[u8]) -> String,
+) -> Vec<Failure> {
     let pairs = pair_up(expected, outputs);
     let mut failures: Vec<Failure> = Vec::new();
     for &(wanted, output) in &pairs {
         failures.extend(match (wanted.map(|i| &expected[i]), output.map(|i| &outputs[i])) {
-            (Some(wanted), Some(output)) => different(port, wanted, output),
+            (Some(wanted), Some(output)) => different(port, wanted, output, fields),
             (Some(wanted), None) => Some(missing(port, wanted)),
             (None, Some(output)) => Some(unexpected(port, output)),
             (None, None) => None,
@@ -97,12 +102,18 @@ fn longest_agreement(expected: &[Expectation], outputs: &[Output]) -> Vec<Pair> 
     pairs
 }
 
-fn different(port: u32, wanted: &Expectation, output: &Output) -> Option<Failure> {
+fn different(
+    port: u32,
+    wanted: &Expectation,
+    output: &Output,
+    fields: &mut dyn FnMut(&ExpectedPacket, &[u8]) -> String,
+) -> Option<Failure> {
     let packet = wanted.packet.as_ref().filter(|packet| !packet.accepts(&output.data))?;
     let message = format!(
-        "the packet from port {port}{} differs: {}",
+        "the packet from port {port}{} differs: {}{}",
         because(output),
-        packet.diff(&output.data)
+        packet.diff(&output.data),
+        fields(packet, &output.data)
     );
     Some(Failure {
         line: Some(wanted.line),
@@ -171,7 +182,7 @@ mod tests {
             .map(|(i, &byte)| expectation(i as u32 + 1, byte))
             .collect();
         let outputs: Vec<_> = outputs.iter().map(|&byte| output(byte)).collect();
-        compare(3, &expected, &outputs)
+        compare(3, &expected, &outputs, &mut |_, _| String::new())
             .into_iter()
             .map(|failure| (failure.line, failure.kind))
             .collect()
@@ -204,6 +215,6 @@ mod tests {
     #[test]
     fn any_packet() {
         let any = Expectation { line: 1, packet: None };
-        assert!(compare(0, &[any], &[output(9)]).is_empty());
+        assert!(compare(0, &[any], &[output(9)], &mut |_, _| String::new()).is_empty());
     }
 }

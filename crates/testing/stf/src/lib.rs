@@ -9,6 +9,7 @@ mod bench;
 mod compare;
 mod device;
 mod engines;
+mod fields;
 mod outcome;
 mod random;
 mod runner;

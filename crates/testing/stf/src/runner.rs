@@ -11,10 +11,11 @@
 pub(crate) use crate::bench::Sent as Departed;
 use crate::compare::{Expectation, Output, compare, unexpected};
 use crate::device::{ChipDevice, Device, SwitchDevice};
+use crate::fields::FieldReader;
 use crate::outcome::{Failure, FailureKind, Note, Outcome};
 use forebay_chip::ChipSpec;
 use forebay_entries::{Applied, Controller};
-use forebay_entries::{Command, Test, UnnamedPorts};
+use forebay_entries::{Command, ExpectedPacket, Test, UnnamedPorts};
 use forebay_pipeline::{DigestMessage, NoTrace, Pipeline, Tracer};
 use forebay_switch::Settled;
 use std::collections::{BTreeMap, BTreeSet};
@@ -184,10 +185,14 @@ impl<O: Observer, D: Device<O>> Run<D, O> {
         let mut outputs = self.outputs();
         self.outcome.packets_in = self.packet_lines.len() as u64;
         self.outcome.packets_out = outputs.values().map(|packets| packets.len() as u64).sum();
+        let pipeline = self.device.pipeline().clone();
+        let mut reader = FieldReader::new(pipeline.program());
+        let mut fields = |expected: &ExpectedPacket, packet: &[u8]| reader.differing(expected, packet);
         for port in test.ports() {
             let packets = outputs.remove(&port).unwrap_or_default();
             let expected = self.expected.remove(&port).unwrap_or_default();
-            self.outcome.failures.extend(compare(port, &expected, &packets));
+            let failures = compare(port, &expected, &packets, &mut fields);
+            self.outcome.failures.extend(failures);
         }
         let are_watched = test.unnamed_ports == UnnamedPorts::Watched || self.no_packet.is_some();
         for (port, packets) in outputs {

@@ -71,6 +71,28 @@ fn entries_counters_and_registers() {
 }
 
 #[test]
+fn fields_that_differ_are_named() {
+    let message = |test: &str| {
+        let failures = outcome(test).failures;
+        assert_eq!(failures.len(), 1, "{test}");
+        failures[0].message.clone()
+    };
+    let both = message("packet 0 0003aa\nexpect 3 1204aa");
+    assert!(
+        both.ends_with(
+            "       hdr.h.operation: expected 0x12 (18), received 0\n       hdr.h.argument: expected 4, received 3\n"
+        ),
+        "{both}"
+    );
+    let digit = message("packet 0 0003aa\nexpect 3 00*4aa");
+    assert!(digit.ends_with("       hdr.h.argument differs\n"), "{digit}");
+    assert!(
+        !message("packet 0 0003aa\nexpect 3 0003ab").contains("hdr."),
+        "payload has no fields"
+    );
+}
+
+#[test]
 fn what_fails_is_placed() {
     assert_eq!(
         failures("packet 0 0003aa\nexpect 3 0003ab"),
