@@ -52,6 +52,8 @@ pub enum Assignment {
         old: Bits,
         /// After.
         new: Bits,
+        /// The header to which it belongs, if that is invalid.
+        invalid: Option<String>,
     },
     /// A header became valid or invalid.
     Validity {
@@ -86,8 +88,17 @@ impl Assignment {
                 name: described.name.clone(),
                 old: old.clone(),
                 new: new.clone(),
+                invalid: None,
             }),
         }
+    }
+
+    /// The same of a field of a header that is invalid, if there is one.
+    pub fn in_invalid(mut self, header: Option<&str>) -> Assignment {
+        if let Assignment::Value { invalid, .. } = &mut self {
+            *invalid = header.map(str::to_string);
+        }
+        self
     }
 
     fn changes(&self) -> bool {
@@ -100,7 +111,15 @@ impl Assignment {
     /// On a line of its own.
     fn line(&self) -> String {
         match self {
-            Assignment::Value { name, old, new } => format!("{name} = {}", change(old, new)),
+            Assignment::Value {
+                name,
+                old,
+                new,
+                invalid,
+            } => {
+                let note = invalid.as_ref().map(|header| format!(" ({header} is not valid)"));
+                format!("{name} = {}{}", change(old, new), note.unwrap_or_default())
+            }
             Assignment::Validity { header, valid } => format!("{header} {}", becomes(*valid)),
         }
     }
@@ -108,7 +127,7 @@ impl Assignment {
     /// In a list.
     fn row(&self) -> (&str, String) {
         match self {
-            Assignment::Value { name, old, new } => (name, change(old, new)),
+            Assignment::Value { name, old, new, .. } => (name, change(old, new)),
             Assignment::Validity { header, valid } => (header, becomes(*valid).to_string()),
         }
     }
@@ -173,6 +192,7 @@ mod tests {
             name: name.to_string(),
             old: Bits::new(8, old.into()),
             new: Bits::new(8, new.into()),
+            invalid: None,
         }
     }
 
@@ -183,6 +203,10 @@ mod tests {
         let shown = assignments(&[value("meta.x", 2, 2)], None);
         assert_eq!(shown, line("meta.x = 0x02, as before".to_string()));
         assert_eq!(assignments(&[], None), Shown::default());
+        let of_invalid = value("hdr.h.x", 0, 1).in_invalid(Some("hdr.h"));
+        let shown = assignments(&[of_invalid], None);
+        let text = "hdr.h.x = 0x01, was 0x00 (hdr.h is not valid)";
+        assert_eq!(shown, line(text.to_string()));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! ```text
 //!  events of an executor ─► event_words ─► groups ─► TracePrinter ─► text, JSON
 //!                           (a step each)  (a statement's steps together)
-//!                               ▲
+//!                               ▲                 ▲
+//!                               │                 validity: which headers are valid
 //!                          source_lines: what stands in the program's source
 //! ```
 //!
@@ -18,6 +19,7 @@ mod event_words;
 mod groups;
 mod printer;
 mod source_lines;
+mod validity;
 mod value_words;
 
 pub use capture::{Both, Fate, PacketCapture};

@@ -3,6 +3,7 @@
 use crate::event_words::{Words, describe};
 use crate::groups::{self, Assignment, Group, Kind, Shown};
 use crate::source_lines::{SourceLines, place};
+use crate::validity::Validity;
 use crate::value_words::dump;
 use forebay_entries::hex;
 use forebay_ir::Location;
@@ -32,6 +33,7 @@ pub struct TracePrinter {
     depth: usize,
     /// Whether it is in a parser state, whose steps stand deeper.
     in_state: bool,
+    validity: Validity,
     steps: Vec<Step>,
     /// Steps of the present statement, if several are told together.
     group: Option<Group>,
@@ -57,6 +59,7 @@ impl TracePrinter {
             source: SourceLines::default(),
             depth: 0,
             in_state: false,
+            validity: Validity::default(),
             steps: Vec::new(),
             group: None,
             left_out: 0,
@@ -117,7 +120,9 @@ impl TracePrinter {
                 new,
                 location,
             } => {
-                let assignment = Assignment::new(self.pipeline.program(), slot, old, new);
+                let program = self.pipeline.program();
+                let header = self.validity.invalid_header(program, slot);
+                let assignment = Assignment::new(program, slot, old, new).map(|made| made.in_invalid(header));
                 self.join_assignments(location, assignment);
                 true
             }
@@ -280,9 +285,15 @@ impl Tracer for TracePrinter {
         }
         let pipeline = self.pipeline.clone();
         let is_said = self.join_group(&event);
+        self.validity.follow(pipeline.program(), &event);
         if let Some(mut words) = describe(&pipeline, &event, &mut self.source) {
             if is_said {
                 words.text = None;
+            }
+            // The action stands last.
+            let before_action = words.details.len().saturating_sub(1);
+            for header in self.validity.invalid_keys(pipeline.program(), &event) {
+                words.details.insert(before_action, format!("({header} is not valid)"));
             }
             self.push(words);
         }
