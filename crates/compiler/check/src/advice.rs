@@ -88,6 +88,17 @@ impl Checker {
             .cause(format!("{name} is a struct"))
     }
 
+    /// Adds to a message that something is not for a stack what there is for its elements, and that this is the cause of
+    /// other messages about stacks of this type.
+    pub(crate) fn of_an_element(&self, diagnostic: Diagnostic, ty: &Type, instead: &str) -> Diagnostic {
+        match ty {
+            Type::Stack(..) => diagnostic
+                .hint(format!("name an element of the stack: `{instead}`"))
+                .cause(format!("{} has elements", self.show(ty))),
+            _ => diagnostic,
+        }
+    }
+
     /// The part of an expression that is known only at run time, and what it is.
     pub(crate) fn why_not_constant(&self, expr: &Expr) -> Option<String> {
         match &expr.kind {

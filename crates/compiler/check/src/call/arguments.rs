@@ -121,13 +121,11 @@ impl Checker {
         if let Some(name) = &misfit.unknown_name {
             diagnostic = diagnostic.did_you_mean(name, params.iter().map(|param| self.param_name(param)));
         }
-        if let Some(first) = params.first()
-            && misfit.is_short
-            && first.direction == Direction::Out
-        {
-            let name = self.param_name(first);
+        let mut results = params.iter().filter(|param| param.direction == Direction::Out);
+        if let Some(result) = results.next().filter(|_| misfit.is_short) {
+            let name = self.param_name(result);
             diagnostic = diagnostic.hint(format!(
-                "the call returns no value: its result is stored in the first argument, `{name}`"
+                "the result is stored in the argument for `{name}`: give a variable"
             ));
         }
         let text = self.params_text(params);

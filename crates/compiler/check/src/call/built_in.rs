@@ -73,7 +73,9 @@ impl Checker {
                         diagnostic.hint("set a member of the union valid or invalid")
                     }
                     "isValid" | "setValid" | "setInvalid" => {
-                        self.as_declared(diagnostic.hint("only headers are valid or invalid"), &receiver.ty)
+                        let diagnostic = diagnostic.hint("only headers are valid or invalid");
+                        let diagnostic = self.as_declared(diagnostic, &receiver.ty);
+                        self.of_an_element(diagnostic, &receiver.ty, &format!("[0].{name}()"))
                     }
                     "push_front" | "pop_front" => diagnostic.hint("only header stacks have it"),
                     "apply" => diagnostic.hint("tables, parsers and controls are applied"),

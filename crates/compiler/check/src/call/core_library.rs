@@ -82,7 +82,8 @@ impl Checker {
         if !self.program.is_header(ty) {
             let message = format!("only headers can be extracted, not a value of type {}", self.show(ty));
             let diagnostic = Diagnostic::error(codes::INVALID_PACKET_ARGUMENT, span, message);
-            self.report(self.as_declared(diagnostic, ty));
+            let diagnostic = self.as_declared(diagnostic, ty);
+            self.report(self.of_an_element(diagnostic, ty, "STACK.next"));
             return;
         }
         if self.varbit_count(ty) > 1 {

@@ -8,7 +8,8 @@ use forebay_syntax::ast::{self, DeclarationKind};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::known::Place;
-use std::collections::HashMap;
+use num_bigint::BigInt;
+use std::collections::{HashMap, HashSet};
 
 impl Checker {
     /// A parser or parser type.
@@ -224,6 +225,7 @@ impl Checker {
         let keys = self.flatten_keys(written);
         let mut cases = Vec::new();
         let mut catch_all = false;
+        let mut seen = HashSet::new();
         for case in &select.cases {
             if catch_all {
                 let message = "this case is never reached: an earlier one matches everything";
@@ -235,6 +237,11 @@ impl Checker {
             );
             let target = self.state_target(&case.state, states);
             if let Some(keysets) = keysets {
+                let is_repeated = constants(&keysets).is_some_and(|values| !seen.insert(values));
+                if is_repeated && !catch_all {
+                    let message = "this case is never reached: an earlier one has the same value";
+                    self.report(Diagnostic::warning(codes::UNREACHABLE_CASE, case.span, message));
+                }
                 catch_all |= keysets.iter().all(|keyset| matches!(keyset, KeySet::Any));
                 cases.push((keysets, target, case.span));
             }
@@ -278,4 +285,16 @@ impl Checker {
         }
         checked
     }
+}
+
+/// The values of the keys for which a case is chosen, if it is chosen for one value of each.
+fn constants(keysets: &[KeySet]) -> Option<Vec<BigInt>> {
+    let value = |keyset: &KeySet| match keyset {
+        KeySet::Value(Expr {
+            kind: ExprKind::Int(value),
+            ..
+        }) => Some(value.clone()),
+        _ => None,
+    };
+    keysets.iter().map(value).collect()
 }

@@ -205,7 +205,13 @@ impl Checker {
                 let message = format!("a header stack has no member `{name}`");
                 let options = ["next", "last", "lastIndex", "size", "push_front", "pop_front"];
                 let diagnostic = Diagnostic::error(codes::UNKNOWN_MEMBER, member.span, message);
-                self.report(diagnostic.did_you_mean(name, options).options(options));
+                let is_of_element = matches!(element, Type::Composite(id, _)
+                    if self.program.composites[id.index()].fields.iter().any(|field| field.name == name));
+                self.report(if is_of_element {
+                    self.of_an_element(diagnostic, &base.ty, &format!("[0].{name}"))
+                } else {
+                    diagnostic.did_you_mean(name, options).options(options)
+                });
                 return self.invalid(span);
             }
         };

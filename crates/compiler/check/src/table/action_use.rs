@@ -236,6 +236,10 @@ impl Checker {
     ) -> Option<(usize, Vec<Expr>)> {
         let action = self.find_action(used.name)?;
         let Some(index) = table.actions.iter().position(|entry| entry.action == action) else {
+            if table.actions.len() < listed.len() {
+                // It may be the one that was not found in the list, which was reported.
+                return None;
+            }
             let names: Vec<String> = listed
                 .iter()
                 .map(|reference| reference.name.ident.name.clone())

@@ -158,6 +158,13 @@ impl ProgramParser<'_> {
     ) -> Parsed<()> {
         let start = self.span();
         let annotations = self.annotations()?;
+        if apply.is_some() && self.at(TokenKind::Semicolon) {
+            let message = "no `;` follows the apply block";
+            let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), message);
+            self.report(diagnostic.hint("leave it out"));
+            self.bump();
+            return Ok(());
+        }
         if let Some((_, block)) = apply {
             let message = "nothing can follow the apply block of a control";
             let diagnostic = Diagnostic::error(codes::MISPLACED_DECLARATION, self.span(), message);
@@ -168,8 +175,9 @@ impl ProgramParser<'_> {
             ));
         }
         self.mend_keyword(misspelt::IN_CONTROL);
-        if self.at(TokenKind::Apply) && matches!(self.peek_at(1), TokenKind::LeftBrace | TokenKind::At) {
+        if self.at_apply_block() {
             self.bump();
+            self.skip_parameters_of_apply();
             let block_annotations = self.annotations()?;
             *apply = Some((annotations, self.block(block_annotations)?));
             return Ok(());
@@ -193,6 +201,22 @@ impl ProgramParser<'_> {
             span: self.since(start),
         });
         Ok(())
+    }
+
+    fn at_apply_block(&self) -> bool {
+        use TokenKind::{Apply, At, LeftBrace, LeftParen, RightParen};
+        let follows = [self.peek_at(1), self.peek_at(2), self.peek_at(3)];
+        self.at(Apply) && matches!(follows, [LeftBrace | At, ..] | [LeftParen, RightParen, LeftBrace])
+    }
+
+    /// Reports and skips `()` between `apply` and its block.
+    fn skip_parameters_of_apply(&mut self) {
+        if self.at(TokenKind::LeftParen) {
+            let message = "the apply block of a control has no parameters";
+            let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), message);
+            self.report(diagnostic.hint("write `apply {`"));
+            self.next += 2;
+        }
     }
 
     pub(super) fn package(&mut self) -> Parsed<DeclarationKind> {

@@ -446,7 +446,8 @@ impl ProgramParser<'_> {
     /// Reports a new name that stands before its type.
     fn require_type_first(&mut self) -> Parsed<()> {
         let name = self.token();
-        if name.kind != TokenKind::Identifier || self.scopes.is_type(name.text) || !self.begins_type(1) {
+        let after_sign = 1 + usize::from(self.peek_at(1) == TokenKind::Assign);
+        if name.kind != TokenKind::Identifier || self.scopes.is_type(name.text) || !self.begins_type(after_sign) {
             return Ok(());
         }
         self.scopes.declare_missing_type(name.text);
@@ -461,7 +462,11 @@ impl ProgramParser<'_> {
         let is_plain = self.is_name_at(0) && self.peek_at(1) == TokenKind::LeftBrace;
         let representation = if is_plain { None } else { Some(self.type_reference()?) };
         let name = self.declared_type("the name of an enum")?;
-        let members = if representation.is_some() {
+        let has_values = self.is_name_at(1) && self.peek_at(2) == TokenKind::Assign;
+        if representation.is_none() && has_values {
+            self.report_values_without_type(&name);
+        }
+        let mut members = if representation.is_some() || has_values {
             let open = self.expect(TokenKind::LeftBrace, "before the members")?.span;
             let members = self.comma_list(TokenKind::RightBrace, "a member", |parser| {
                 let name = parser.name("the name of a member")?;
@@ -478,11 +483,21 @@ impl ProgramParser<'_> {
                 .map(|name| (name, None))
                 .collect()
         };
+        if representation.is_none() {
+            members.iter_mut().for_each(|(_, value)| *value = None);
+        }
         Ok(DeclarationKind::Enum(Enum {
             name,
             representation,
             members,
         }))
+    }
+
+    fn report_values_without_type(&mut self, name: &Ident) {
+        let message = "the members of an enum without an underlying type have no values";
+        let place = self.token_at(2).span;
+        let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, place, message);
+        self.report(diagnostic.hint(format!("give the enum a type: `enum bit<8> {} {{ ... }}`", name.name)));
     }
 
     fn member_without_value(&mut self, name: &Ident) -> Reported {

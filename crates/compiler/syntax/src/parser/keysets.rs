@@ -28,6 +28,17 @@ impl ProgramParser<'_> {
         }
     }
 
+    /// Reads the `:` after a keyset; `place` says what else stands there.
+    pub(super) fn colon_after_keyset(&mut self, place: &str) -> Parsed<()> {
+        if !self.at(TokenKind::Comma) {
+            self.expect(TokenKind::Colon, place)?;
+            return Ok(());
+        }
+        let diagnostic = self.unexpected_diagnostic(codes::UNEXPECTED_TOKEN, &format!("`:` {place}"));
+        let hint = "values of several keys stand in parentheses: `(a, b)`; each alternative has a line of its own";
+        Err(self.report(diagnostic.hint(hint)))
+    }
+
     /// `e`, `e &&& mask`, `low .. high`, `_` or `default`
     fn simple_keyset(&mut self) -> Parsed<Expr> {
         let token = self.token();

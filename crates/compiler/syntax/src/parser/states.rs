@@ -206,7 +206,7 @@ impl ProgramParser<'_> {
         self.skip_case();
         let start = self.span();
         let keyset = self.keyset()?;
-        self.expect(TokenKind::Colon, "after the keyset")?;
+        self.colon_after_keyset("after the keyset")?;
         let state = self.target("the name of a state")?;
         self.expect_semicolon("the case")?;
         Ok(SelectCase {

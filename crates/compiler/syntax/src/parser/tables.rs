@@ -193,7 +193,7 @@ impl ProgramParser<'_> {
             None
         };
         let keyset = self.keyset()?;
-        self.expect(TokenKind::Colon, "and an action after the keyset")?;
+        self.colon_after_keyset("and an action after the keyset")?;
         let action = self.action_reference(Vec::new())?;
         let annotations = self.annotations()?;
         self.expect_semicolon("the entry")?;
