@@ -11,5 +11,5 @@ control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     apply { t.apply(); }
 }
 control E(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) { apply { } }
-control D(packet_out p, in headers_t h) { apply { } }
+control D(packet_out p, in headers_t h) { apply { p.emit(h.h); } }
 V1Switch(P(), V(), I(), E(), V(), D()) main;

@@ -36,5 +36,5 @@ control I(inout H h, inout M m, inout standard_metadata_t s) {
     }
 }
 control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
-control D(packet_out p, in H h) { apply { } }
+control D(packet_out p, in H h) { apply { p.emit(h); } }
 V1Switch(P(), V(), I(), E(), V(), D()) main;

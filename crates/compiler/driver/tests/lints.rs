@@ -112,3 +112,22 @@ fn strict_makes_warnings_errors() {
     assert!(checked.typed.is_some() && checked.diagnostics.iter().len() > 0);
     assert!(checked.strict().typed.is_none());
 }
+
+#[test]
+fn a_program_that_lacks_only_its_last_line_is_told_so() {
+    let all_but_main = PROGRAM.replace("V1Switch(P(), V(), I(), E(), V(), D()) main;", "");
+    let library = "#include <core.p4>\ncontrol C(inout bit<8> x) { apply { x = 1; } }";
+    let sources = MemorySources::new()
+        .with("all.p4", &all_but_main)
+        .with("library.p4", library);
+    let says_so = |path: &str| {
+        let checked = check(path, &Options::new(&sources));
+        assert!(checked.typed.is_some(), "{path}");
+        checked
+            .diagnostics
+            .iter()
+            .any(|message| message.code.as_str() == "E0803")
+    };
+    assert!(says_so("all.p4"));
+    assert!(!says_so("library.p4"));
+}

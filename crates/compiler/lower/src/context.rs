@@ -10,7 +10,7 @@ use forebay_ir as ir;
 use forebay_syntax::codes::Code;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics, Severity};
 use forebay_syntax::source::{SourceMap, Span};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The state of lowering one program.
@@ -41,6 +41,8 @@ pub struct Context<'a> {
     pub control: Option<ObjectId>,
     /// The block of the architecture being lowered.
     pub role: Option<ir::Role>,
+    /// The headers that v1model's parser extracts, and where it does so first.
+    pub extracted: BTreeMap<ir::HeaderId, Span>,
     /// The table whose action is being lowered, if the data plane may change the table's entries.
     pub learning: Option<crate::externs::learning::Learning>,
     /// Pairs of entries whose second table may not be known yet.
@@ -84,6 +86,7 @@ impl<'a> Context<'a> {
             body: BodyBuilder::new(String::new(), ir::BodyKind::Control),
             control: None,
             role: None,
+            extracted: BTreeMap::new(),
             learning: None,
             pending_pairs: Vec::new(),
             location: ir::Location::default(),

@@ -1,5 +1,5 @@
 //! Direct counters and meters of PSA and PNA may be used only in actions of their table (PSA 1.2 §7.6.3, §7.7.1).
-//! Elsewhere there is no entry that they could count or measure.
+//! Elsewhere there is no entry that they could count or measure. Those of v1model must belong to a table at all.
 
 use crate::context::Context;
 use crate::table;
@@ -20,10 +20,10 @@ struct Use<'a> {
 
 /// Reports calls outside of actions of the object's table. Actions that are never invoked are ignored.
 pub fn check(cx: &mut Context) {
-    if cx.program.architecture == Architecture::V1Model {
-        return;
-    }
     let hir = cx.hir;
+    if cx.program.architecture == Architecture::V1Model {
+        return warn_of_those_without_table(cx);
+    }
     for (index, control) in (0..).zip(&hir.controls) {
         let Some(body) = &control.body else { continue };
         let (mut misplaced, called) = uses(hir, &body.apply);
@@ -34,6 +34,33 @@ pub fn check(cx: &mut Context) {
         for used in &misplaced {
             cx.diagnostics.push(message(hir, used));
         }
+    }
+}
+
+/// Warns of direct counters and meters of v1model that are used and belong to no table: nothing counts there.
+fn warn_of_those_without_table(cx: &mut Context) {
+    let hir = cx.hir;
+    let applied = hir
+        .controls
+        .iter()
+        .filter_map(|control| Some(&control.body.as_ref()?.apply));
+    let blocks = applied.chain(hir.actions.iter().map(|action| &action.body));
+    let mut said = BTreeSet::new();
+    for used in blocks.flat_map(|block| uses(hir, block).0) {
+        if owner(hir, used.object).is_some() || !said.insert(used.object) {
+            continue;
+        }
+        let object = &hir.instances[used.object.index()];
+        let (what, property) = match used.method {
+            "read" => ("meter", "meters"),
+            _ => ("counter", "counters"),
+        };
+        let name = &object.name;
+        let message = format!("the direct {what} `{name}` belongs to no table, so this has no effect");
+        let warning = Diagnostic::warning(codes::DIRECT_WITHOUT_TABLE, used.span, message);
+        let hint = format!("name it in the table whose entries it is for: `{property} = {name};`");
+        cx.diagnostics
+            .push(warning.secondary(object.span, "declared here").hint(hint));
     }
 }
 
@@ -52,7 +79,10 @@ fn uses<'a>(hir: &'a hir::Program, block: &'a hir::Block) -> (Vec<Use<'a>>, Vec<
                 method,
             } => {
                 let declared = &hir.externs[extern_type.index()];
-                let is_direct = matches!(declared.name.as_str(), "DirectCounter" | "DirectMeter");
+                let is_direct = matches!(
+                    declared.name.as_str(),
+                    "DirectCounter" | "DirectMeter" | "direct_counter" | "direct_meter"
+                );
                 if let (ExprKind::Instance(object), true) = (&receiver.kind, is_direct) {
                     used.push(Use {
                         object: *object,

@@ -50,6 +50,7 @@ mod externs;
 mod graph;
 mod limits;
 mod loops;
+mod lost;
 mod names;
 mod object;
 mod operator;
@@ -84,6 +85,7 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
     if !cx.has_errors() {
         consistency::check(&mut cx);
         direct::check(&mut cx);
+        lost::check(&mut cx);
     }
     let program = (!cx.has_errors()).then_some(cx.program);
     debug_assert!(
@@ -106,8 +108,8 @@ pub fn portability(program: &hir::Program) -> Diagnostics {
     portability::lints(program)
 }
 
-/// The message about a program that instantiates packages, but none under the name `main`: it is correct, and nothing
-/// of it is executed.
+/// The message about a program that instantiates packages, but none under the name `main`, or has all that a package
+/// takes and instantiates none: it is correct, and nothing of it is executed.
 pub fn misnamed_main(program: &hir::Program) -> Option<Diagnostic> {
     architecture::misnamed_main(program)
 }

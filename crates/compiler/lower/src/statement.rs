@@ -20,6 +20,7 @@ use forebay_ir::{Op, Role};
 use forebay_syntax::ast::BinaryOp;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
+use num_traits::ToPrimitive;
 
 /// Lowers a block.
 pub fn block(cx: &mut Context, block: &Block) {
@@ -136,7 +137,7 @@ fn alternatives(cx: &mut Context, branches: &[hir::Branch], otherwise: &hir::Blo
 
 fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr, compound: bool) {
     let place = place::place(cx, target);
-    warn_in_vain(cx, target, &place);
+    warn_in_vain(cx, target, &place, value);
     let value = match operator_of(target, value).filter(|_| compound) {
         Some((op, right)) => {
             let left = place::read(cx, &place, &target.ty);
@@ -154,18 +155,32 @@ fn assignment(cx: &mut Context, target: &hir::Expr, value: &hir::Expr, compound:
     assign::write(cx, &place, value);
 }
 
-/// Warns when ingress writes what the traffic manager sets after it.
-fn warn_in_vain(cx: &mut Context, target: &hir::Expr, place: &Place) {
+/// What drops a packet of v1model as its `egress_spec`.
+const DROP_PORT: u32 = 511;
+
+/// Warns when ingress writes what the traffic manager sets after it, or egress what the traffic manager has read.
+fn warn_in_vain(cx: &mut Context, target: &hir::Expr, place: &Place, value: &hir::Expr) {
     let Some(Storage::Scalar(slot)) = place.as_storage() else {
         return;
     };
-    let is_field = matches!(target.kind, ExprKind::Field(..));
-    if is_field && cx.role == Some(Role::Ingress) && cx.program.intrinsic.get("egress_port") == Some(slot) {
-        let message = "writing `egress_port` in ingress has no effect";
-        let warning = Diagnostic::warning(codes::WRITTEN_IN_VAIN, target.span, message);
-        cx.diagnostics
-            .push(warning.hint("write `egress_spec`: the packet leaves by that port"));
+    if !matches!(target.kind, ExprKind::Field(..)) {
+        return;
     }
+    let drops = matches!(&value.kind, ExprKind::Int(port) if port.to_u32() == Some(DROP_PORT));
+    let is_intrinsic = |name: &str| cx.program.intrinsic.get(name) == Some(slot);
+    let (message, hint) = match cx.role {
+        Some(Role::Ingress) if is_intrinsic("egress_port") => (
+            "writing `egress_port` in ingress has no effect",
+            "write `egress_spec`: the packet leaves by that port",
+        ),
+        Some(Role::Egress) if is_intrinsic("egress_spec") && !drops => (
+            "writing `egress_spec` in egress does not change the port",
+            "choose the port in ingress; in egress only 511 has a meaning, which drops the packet",
+        ),
+        _ => return,
+    };
+    cx.diagnostics
+        .push(Diagnostic::warning(codes::WRITTEN_IN_VAIN, target.span, message).hint(hint));
 }
 
 /// Operator and right operand of an assignment `target op= right`, which the checker has converted to `target = target

@@ -68,11 +68,28 @@ impl Checker {
         }
         for (index, link) in links.iter().enumerate() {
             let right = self.check_value(&link.right);
+            self.warn_of_zero(link, &result);
             // The whole expression may have parentheses around it.
             let span = if index + 1 == links.len() { span } else { link.span };
             result = self.apply_binary(link.op, result, right, span);
         }
         result
+    }
+
+    /// Warns when a number without sign is compared with a literal 0 as if it could be below it.
+    fn warn_of_zero(&mut self, link: &ast::Link, left: &Expr) {
+        let is_zero = matches!(&link.right.kind, ast::ExprKind::Int(literal) if literal.value.is_zero());
+        let result = match link.op {
+            BinaryOp::Lt => "false",
+            BinaryOp::Ge => "true",
+            _ => return,
+        };
+        if !is_zero || !matches!(left.ty, Type::Bit(_)) {
+            return;
+        }
+        let message = format!("this is always {result}: a {} is never below 0", self.show(&left.ty));
+        let hint = "compare what is subtracted, as in `a < b` in place of `a - b < 0`";
+        self.report(Diagnostic::warning(codes::ALWAYS_THE_SAME, link.span, message).hint(hint));
     }
 
     /// An operator on two checked operands.

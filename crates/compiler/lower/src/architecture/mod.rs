@@ -60,22 +60,39 @@ pub fn main_package(program: &hir::Program) -> Option<(&str, hir::InstanceId)> {
 
 const WITHOUT_MAIN: &str = "the program has no instance named `main` of a package";
 
-/// The message about a program whose only packages have other names than `main`; it marks the last one.
+/// The message about a program that has a parser and a deparser, and no package; or whose only packages have other names
+/// than `main`: then it marks the last one.
 pub fn misnamed_main(program: &hir::Program) -> Option<Diagnostic> {
     let instances = program.top_instances.iter().map(|id| &program.instances[id.index()]);
-    let package = instances
+    let Some(package) = instances
         .rev()
-        .find(|instance| matches!(instance.ty, Type::Package(..)))?;
+        .find(|instance| matches!(instance.ty, Type::Package(..)))
+    else {
+        return has_all_but_main(program).then(without_main);
+    };
     let diagnostic = Diagnostic::error(codes::NO_MAIN, package.span, WITHOUT_MAIN);
     let is_misnamed = program.main.is_none();
     is_misnamed.then(|| diagnostic.hint(format!("name this one `main`, not `{}`", package.name)))
 }
 
+/// Whether there are a parser and a deparser, so that the file is more than a library.
+fn has_all_but_main(program: &hir::Program) -> bool {
+    let is_packet = |param: &hir::Param| match &program.vars[param.var.index()].ty {
+        Type::Extern(id, _) => program.externs[id.index()].name == "packet_out",
+        _ => false,
+    };
+    let mut controls = program.controls.iter().filter(|control| control.body.is_some());
+    program.parsers.iter().any(|parser| parser.body.is_some())
+        && controls.any(|control| control.params.iter().any(is_packet))
+}
+
+fn without_main() -> Diagnostic {
+    let hint = "end the program with `V1Switch(MyParser(), ...) main;`";
+    Diagnostic::error(codes::NO_MAIN, Span::NONE, WITHOUT_MAIN).hint(hint)
+}
+
 fn no_main(program: &hir::Program) -> Diagnostic {
-    misnamed_main(program).unwrap_or_else(|| {
-        let hint = "end the program with `V1Switch(MyParser(), ...) main;`";
-        Diagnostic::error(codes::NO_MAIN, Span::NONE, WITHOUT_MAIN).hint(hint)
-    })
+    misnamed_main(program).unwrap_or_else(without_main)
 }
 
 /// Lowers the program from `main`.

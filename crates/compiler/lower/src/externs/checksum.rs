@@ -8,8 +8,9 @@ use crate::graph;
 use crate::place::Place;
 use crate::storage::{self, Storage};
 use crate::value::Value;
-use forebay_ir::{CustomCrc, DataItem, Expr, HashAlgorithm, Op, SlotId};
+use forebay_ir::{CustomCrc, DataItem, Expr, HashAlgorithm, Op, Role, SlotId};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 /// An algorithm by its name in `HashAlgorithm` of v1model, `PSA_HashAlgorithm_t` or `PNA_HashAlgorithm_t`. A custom
@@ -44,6 +45,24 @@ pub fn fixed_algorithm(cx: &mut Context, name: &str, span: Span) -> HashAlgorith
 fn algorithm_argument(cx: &mut Context, args: &Args, index: usize) -> HashAlgorithm {
     let name = args.member(cx, index);
     algorithm(cx, &name, args.span(index))
+}
+
+/// Warns of a call that belongs into v1model's other control for checksums.
+pub fn warn_of_other_control(cx: &mut Context, function: &str, span: Span) {
+    let (message, hint) = match cx.role {
+        Some(Role::ComputeChecksum) if function.starts_with("verify_checksum") => (
+            "a checksum that is verified in ComputeChecksum is looked at by nothing",
+            "write `update_checksum`, or verify it in the control before ingress",
+        ),
+        Some(Role::VerifyChecksum) if function.starts_with("update_checksum") => (
+            "a checksum that is updated in VerifyChecksum knows nothing of what ingress and egress change",
+            "write `verify_checksum`, or update it in the control after egress",
+        ),
+        _ => return,
+    };
+    let note = "the order is V1Switch(parser, VerifyChecksum, ingress, egress, ComputeChecksum, deparser)";
+    let warning = Diagnostic::warning(codes::CHECKSUM_IN_OTHER_CONTROL, span, message);
+    cx.diagnostics.push(warning.note(note).hint(hint));
 }
 
 /// `hash(result, algorithm, base, data, max)`

@@ -233,6 +233,7 @@ pub fn function(cx: &mut Context, id: hir::FunctionId, call: &Call, span: Span) 
     if !require_body(cx, bodies_of(&function.name), &function.name, span) {
         return result_of(cx, &function.result);
     }
+    checksum::warn_of_other_control(cx, &function.name, span);
     match function.name.as_str() {
         "verify" => packet::verify(cx, &args),
         "static_assert" => return Value::boolean(true),

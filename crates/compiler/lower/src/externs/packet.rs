@@ -13,8 +13,9 @@ use crate::types;
 use crate::value::Value;
 use crate::wire;
 use forebay_check::hir::{self, Argument, Call, ExprKind, Param, Type};
-use forebay_ir::{Expr, HeaderId, Op, Terminator};
+use forebay_ir::{Expr, HeaderId, Op, Role, Terminator};
 use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 
 /// `verify(condition, error)`: reject with the error unless the condition holds.
@@ -70,8 +71,27 @@ fn emit_extract(cx: &mut Context, header: HeaderId, varbit_bits: Option<Expr>, s
             "this header has a varbit field, whose length is missing",
         ),
         (false, true) => cx.error(codes::NOT_A_HEADER, span, "this header has no varbit field"),
-        _ => graph::emit(cx, Op::Extract { header, varbit_bits }),
+        _ => {
+            warn_of_bits(cx, header, span);
+            graph::emit(cx, Op::Extract { header, varbit_bits });
+        }
     }
+}
+
+/// Warns of a header whose fields of fixed length do not fill whole bytes, once for each type.
+fn warn_of_bits(cx: &mut Context, header: HeaderId, span: Span) {
+    let header = &cx.program.headers[header.index()];
+    let fixed = header.fields.iter().filter(|field| field.length.is_none());
+    let bits: u32 = fixed.map(|field| cx.program.slots[field.slot.index()].width).sum();
+    if bits.is_multiple_of(8) {
+        return;
+    }
+    let name = &header.type_name;
+    let message = format!("the header `{name}` has {bits} bits, which are not whole bytes");
+    let warning = Diagnostic::warning(codes::NOT_WHOLE_BYTES, span, message)
+        .cause(format!("{name} has no whole bytes"))
+        .hint("look at the widths of its fields: what is extracted after it begins within a byte");
+    cx.diagnostics.push(warning);
 }
 
 fn varbit_bits(cx: &mut Context, params: &[Param], args: &[Argument]) -> Option<Expr> {
@@ -104,6 +124,9 @@ fn extract_into(cx: &mut Context, place: &Place, varbit_bits: Option<Expr>, span
             return;
         };
         let header = *header;
+        if cx.role == Some(Role::Parser) {
+            cx.extracted.entry(header).or_insert(span);
+        }
         let this = Place {
             choices: vec![Choice {
                 guard: None,

@@ -239,9 +239,36 @@ fn add_profile(cx: &mut Context, made: Made, size: u64, selector: Option<(ir::Ha
     Object::ActionProfile(ir::ActionProfileId(cx.program.action_profiles.len() as u32 - 1))
 }
 
+/// Warns of a constant index that no element has.
+fn warn_outside(cx: &mut Context, name: &str, size: Option<u64>, index: &Expr, span: Span) {
+    let (Expr::Const(index), Some(size)) = (index, size) else {
+        return;
+    };
+    let index = index.to_u64_saturating();
+    if index < size {
+        return;
+    }
+    let message = format!("the index {index} is outside of `{name}`, which has {size} elements");
+    let warning = Diagnostic::warning(codes::INDEX_OUTSIDE, span, message);
+    let hint = match size {
+        0 => "give it a size".to_string(),
+        _ => format!("indices are 0 to {}", size - 1),
+    };
+    cx.diagnostics.push(warning.hint(hint));
+}
+
+fn warn_outside_register(cx: &mut Context, register: RegisterId, index: &Expr, span: Span) {
+    let ir::Register { name, size, .. } = &cx.program.registers[register.index()];
+    let (name, size) = (name.clone(), *size);
+    warn_outside(cx, &name, Some(size), index, span);
+}
+
 /// `count(index)`
 pub fn count(cx: &mut Context, counter: CounterId, args: &Args) {
     let index = args.scalar(cx, 0);
+    let ir::Counter { name, size, .. } = &cx.program.counters[counter.index()];
+    let (name, size) = (name.clone(), *size);
+    warn_outside(cx, &name, size, &index, args.span(0));
     graph::emit(cx, Op::Count { counter, index });
 }
 
@@ -267,6 +294,7 @@ pub fn read_direct_meter(cx: &mut Context, slot: Option<SlotId>, args: &Args) {
 /// `read(result, index)`. An element that is a struct is stored as the bits of its fields.
 pub fn read_register(cx: &mut Context, register: RegisterId, element: &Type, args: &Args) {
     let index = args.scalar(cx, 1);
+    warn_outside_register(cx, register, &index, args.span(1));
     if types::scalar(cx, element).is_some() {
         return receive(cx, args.place(0), &args.ty(0), |slot| Op::RegisterRead {
             register,
@@ -286,6 +314,7 @@ pub fn read_register(cx: &mut Context, register: RegisterId, element: &Type, arg
 /// `write(index, value)`
 pub fn write_register(cx: &mut Context, register: RegisterId, args: &Args) {
     let index = args.scalar(cx, 0);
+    warn_outside_register(cx, register, &index, args.span(0));
     let value = wire::to_bits(&args.value(cx, 1));
     graph::emit(cx, Op::RegisterWrite { register, index, value });
 }

@@ -93,6 +93,8 @@ codes! {
         "The condition of static_assert is false: the author of the program or of an included file refuses this configuration.";
     W0401 VALUE_TRUNCATED: "value does not fit its type",
         "The constant has more bits than the type; the bits on the left are cut off.";
+    W0403 ALWAYS_THE_SAME: "comparison that has one result",
+        "A `bit<W>` has no negative values: `x < 0` is never true and `x >= 0` always, also where x is a difference, which wraps around. Compare the two operands of the difference instead, or compute with int<W>.";
     W0402 SHIFT_TOO_FAR: "shift by the whole width",
         "Shifting by the width of the value or more leaves nothing of it.";
 

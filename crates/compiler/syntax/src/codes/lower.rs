@@ -42,9 +42,19 @@ codes! {
     W0801 EMPTY_FIELD_LIST: "no field is in this list",
         "A packet that is cloned, resubmitted or recirculated keeps the metadata fields that are marked with @field_list and this number. None is, so it keeps nothing; if that is meant, use a number that stands for no list everywhere.";
     W0802 WRITTEN_IN_VAIN: "metadata written where it has no effect",
-        "In ingress `egress_port` is not the packet's way out: the traffic manager sets it from `egress_spec` when the packet goes to egress, whatever ingress has written.";
+        "In ingress `egress_port` is not the packet's way out: the traffic manager sets it from `egress_spec` when the packet goes to egress, whatever ingress has written. In egress the port is chosen already: `egress_spec` has a meaning there only when it is 511, which drops the packet.";
     W0803 KEY_WITHOUT_SELECTOR: "selector key without an action selector",
         "Keys of match kind `selector` do not match: they are hashed to choose a member of a group of the table's action selector. In a table that has none they have no effect, and PSA forbids them.";
+    W0804 CHECKSUM_IN_OTHER_CONTROL: "checksum verified or updated in the control for the other",
+        "v1model calls VerifyChecksum between the parser and ingress, ComputeChecksum between egress and the deparser. A checksum that is updated in VerifyChecksum does not take part in what ingress and egress change; one that is verified in ComputeChecksum is looked at by nothing.";
+    W0805 NOT_WHOLE_BYTES: "header that has no whole bytes",
+        "The fields of the header do not fill whole bytes, so all that is extracted after it begins within a byte. Mostly the width of a field is wrong. BMv2 and Tofino refuse such headers.";
+    W0806 NEVER_EMITTED: "header that is extracted, but not emitted",
+        "The deparser puts the packet together from the headers that it emits, and what the parser has not extracted. A header that is extracted and not emitted is missing in every packet that leaves. If a header is to be removed, emit it all the same and make it invalid where it is removed: `hdr.h.setInvalid();`.";
+    W0807 INDEX_OUTSIDE: "index outside of an array",
+        "The index is a constant, and not smaller than the number of elements that the register, counter or meter was made with. Nothing is written or counted there, and 0 is read.";
+    W0808 DIRECT_WITHOUT_TABLE: "direct counter or meter of no table",
+        "A direct counter or meter has an element for each entry of its table, which names it: `counters = c;` or `meters = m;`. One that no table names counts and measures nothing.";
     W0851 NOT_ON_BMV2: "not portable to BMv2",
         "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
     W0852 NOT_ON_TOFINO: "not portable to Tofino",
