@@ -111,7 +111,7 @@ impl fmt::Display for Event {
             Event::Failed { port, problem } => write!(formatter, "port {port}: {problem}; it is not used any more"),
             Event::Gone { port, name } => write!(
                 formatter,
-                "port {port}: {name} is gone (deleted or moved away, or its queues or MTU have changed); the switch waits for it to come back"
+                "port {port}: {name} is gone (deleted or moved away, or its queues, MTU or addresses have changed); the switch waits for it to come back"
             ),
             Event::Back { port, name } => write!(formatter, "port {port}: {name} is back"),
         }

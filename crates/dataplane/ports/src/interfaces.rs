@@ -220,6 +220,32 @@ impl QueueWatch {
     }
 }
 
+/// Notices when an interface gets an address, which the kernel can answer for only when it gets the frames.
+///
+/// Asking for addresses takes the kernel's lock for changes of interfaces, for which a worker must not wait. It is done
+/// when the kernel has told of a change, by a socket that is read without the lock.
+#[derive(Debug)]
+pub(crate) struct AddressWatch {
+    changes: OwnedFd,
+    /// Nothing has been asked yet: an address may have come before the socket was there.
+    is_new: bool,
+}
+
+impl AddressWatch {
+    /// None when the system gives no socket for it.
+    pub(crate) fn begin() -> Option<AddressWatch> {
+        let changes = interface::address_changes().ok()?;
+        Some(AddressWatch { changes, is_new: true })
+    }
+
+    /// Whether the interface has got an address. One that was renamed cannot be opened again by its name; nothing is
+    /// found by it here either.
+    pub(crate) fn has_address(&mut self, interface: &Interface) -> bool {
+        let has_changed = interface::take_address_changes(self.changes.as_fd());
+        (std::mem::take(&mut self.is_new) || has_changed) && interface.has_address()
+    }
+}
+
 /// When to look whether an interface that brings nothing is still there: asking costs a system call.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {

@@ -2,8 +2,8 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::mem::zeroed;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::mem::{size_of_val, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
 use libc::{c_int, c_short, ifreq};
@@ -281,6 +281,46 @@ pub(crate) fn interface_mtu(socket: BorrowedFd<'_>, index: c_int) -> io::Result<
     interface_ioctl(socket, libc::SIOCGIFMTU, &mut request)?;
     // SAFETY: SIOCGIFMTU has filled the MTU; any bits are a valid integer.
     Ok(usize::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or(0))
+}
+
+/// A socket that is told when an interface gets or loses an address (`man 7 rtnetlink`).
+///
+/// # Errors
+/// When the system gives none.
+pub(crate) fn address_changes() -> io::Result<OwnedFd> {
+    let socket = super::socket(libc::AF_NETLINK, libc::SOCK_RAW)?;
+    // SAFETY: plain old data, see the module.
+    let mut address: libc::sockaddr_nl = unsafe { zeroed() };
+    address.nl_family = libc::AF_NETLINK as u16;
+    address.nl_groups = (libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR) as u32;
+    let length = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: pointer and length describe `address`, which the kernel only reads.
+    check(unsafe { libc::bind(socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })?;
+    Ok(socket)
+}
+
+/// Takes all that such a socket was told; returns whether that was anything. It does not wait.
+pub(crate) fn take_address_changes(socket: BorrowedFd<'_>) -> bool {
+    // That there is a message is enough; its rest is cut off.
+    let mut beginning = [0u8; 16];
+    let mut has_changed = false;
+    loop {
+        // SAFETY: pointer and length describe `beginning`, borrowed for the call.
+        let received = unsafe {
+            libc::recv(
+                socket.as_raw_fd(),
+                beginning.as_mut_ptr().cast(),
+                beginning.len(),
+                libc::MSG_DONTWAIT,
+            )
+        };
+        match check(received as c_int) {
+            // There were more messages than the kernel keeps.
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => has_changed = true,
+            Ok(1..) => has_changed = true,
+            Ok(_) | Err(_) => return has_changed,
+        }
+    }
 }
 
 /// Whether an interface has an IPv4 address.

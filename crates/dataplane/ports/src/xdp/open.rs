@@ -10,7 +10,7 @@ use forebay_packet::{PortCounters, PortState};
 
 use super::XdpPort;
 use super::program::Redirect;
-use crate::interfaces::{Interface, QueueWatch, Watch};
+use crate::interfaces::{AddressWatch, Interface, QueueWatch, Watch};
 use crate::system;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, SocketOptions, XdpSocket};
@@ -56,6 +56,12 @@ impl Request {
             how,
             busy_poll: options.busy_poll,
         }
+    }
+
+    /// Whether the kernel gets the interface as soon as it needs it: AF_XDP is the fastest way, not the one that was
+    /// asked for.
+    fn gives_way(&self) -> bool {
+        self.how == DRIVER
     }
 }
 
@@ -112,7 +118,7 @@ fn open_ports(
         }
         sockets.push(opened);
     }
-    let (redirect, how) = attach(interface, queues, &sockets, request.how)?;
+    let (redirect, attached) = attach(interface, queues, &sockets, request.how)?;
     let redirect = Arc::new(redirect);
     let has_all_queues = shares.iter().map(Vec::len).sum::<usize>() == queues as usize;
     let make = |sockets: Vec<(u32, XdpSocket)>| {
@@ -127,11 +133,12 @@ fn open_ports(
         let interface = Interface::find(&interface.name)?;
         let mut port = XdpPort {
             queue_watch: has_all_queues.then(|| QueueWatch::begin(&interface, queues)).flatten(),
+            address_watch: request.gives_way().then(AddressWatch::begin).flatten(),
             interface,
             sockets,
             waiting,
             _redirect: Arc::clone(&redirect),
-            how,
+            how: attached,
             copy_mode,
             state: PortState::Up,
             is_cut_off: false,

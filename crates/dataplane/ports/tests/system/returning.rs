@@ -98,6 +98,39 @@ fn what_is_said_of_a_port_holds_after_its_interface_has_come_back() {
 }
 
 #[test]
+fn an_interface_that_gets_an_address_is_the_kernels_too() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter(|| {
+        let spec = PortSpec::parse("0@s0").expect("a correct text");
+        let mut opened = open(&spec, &OpenOptions::default()).expect("the interface is there");
+        wait_for(&mut *opened.port, PortState::Up);
+        assert_eq!(opened.means.now().kind, "xdp");
+        network.switch.ip("addr add 10.9.0.3/24 dev s0");
+        wait_for(&mut *opened.port, PortState::Gone);
+        wait_for(&mut *opened.port, PortState::Up);
+        let means = opened.means.now();
+        assert_eq!(means.kind, "packet", "{means}");
+        assert!(means.reason.expect("there is one").contains("address"));
+    });
+}
+
+#[test]
+fn an_interface_that_was_to_be_af_xdp_stays_so_with_an_address() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter(|| {
+        let mut port = open_text("0@xdp:s0", false).expect("the interface is there");
+        wait_for(&mut *port, PortState::Up);
+        network.switch.ip("addr add 10.9.0.3/24 dev s0");
+        let mut burst = Burst::default();
+        for _ in 0..1000 {
+            port.receive(&mut burst, 32, 0).expect("it is there");
+            burst.clear();
+            assert_eq!(port.state(), PortState::Up);
+        }
+    });
+}
+
+#[test]
 fn an_interface_that_cannot_be_opened_again_says_why() {
     let Some(network) = Network::new() else { return };
     if !std::path::Path::new("/dev/net/tun").exists() {
