@@ -1,7 +1,7 @@
 //! The thread that speaks with the front end of a guest.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +9,10 @@ use super::VhostLink;
 use super::message::{HEADER_BYTES, Header, PAYLOAD_MAX, Request};
 use super::options::{VhostMode, VhostOptions};
 use super::session::{Answer, Session};
-use crate::link::{Fault, Lazy, Stop, not_connected, wait};
+use crate::link::{Fault, Lazy, Patience, Stop, not_connected, wait};
 use crate::system::event::Event;
 use crate::system::unix::{self, Listening, SocketKind};
+use crate::system::{PollDescriptor, poll};
 
 /// Time between two attempts to connect.
 const RETRY: Duration = Duration::from_millis(200);
@@ -64,7 +65,8 @@ fn serve(options: &VhostOptions, listener: Option<&Listening>, link: &Arc<VhostL
             Some(connection) => {
                 link.set_why_down("the guest's driver has not started yet".to_owned());
                 let session = Session::new(options, Arc::clone(link));
-                let Err(End(why)) = connected(connection, session, link, stop);
+                let next = listener.map(|listener| listener.socket.as_fd());
+                let Err(End(why)) = connected(connection, session, link, stop, next);
                 link.set_why_down(why.to_owned());
                 if listener.is_none() {
                     // A peer may hang up each time.
@@ -91,16 +93,20 @@ impl From<Fault> for End {
     }
 }
 
-/// Answers requests until the connection ends.
+/// Answers requests until the connection ends. One by which no request has come gives way to a connection that waits at
+/// the socket `next`: a program that has connected and does nothing is no guest.
 fn connected(
     connection: OwnedFd,
     mut session: Session,
     link: &VhostLink,
     stop: &Stop,
+    next: Option<BorrowedFd<'_>>,
 ) -> Result<std::convert::Infallible, End> {
     let mut incoming = Incoming::new();
+    let (patience, mut is_silent) = (Patience::begin(), true);
     loop {
         while let Some(message) = incoming.take_message()? {
+            is_silent = false;
             if let Some(bytes) = answer(&mut session, message)? {
                 unix::send(connection.as_fd(), &bytes, &[]).map_err(|_| GONE)?;
             }
@@ -111,6 +117,9 @@ fn connected(
         if stop.is_set() {
             return Err(End("the port is closed"));
         }
+        if is_silent && patience.is_over() && next.is_some_and(has_connection) {
+            return Err(End("the peer has sent no request, and another one waits"));
+        }
         if let Some(fault) = link.take_fault() {
             return Err(fault.into());
         }
@@ -118,6 +127,12 @@ fn connected(
             return Err(End("the guest's memory was made shorter"));
         }
     }
+}
+
+/// Whether a connection waits to be accepted.
+fn has_connection(listener: BorrowedFd<'_>) -> bool {
+    let mut descriptor = [PollDescriptor::readable(listener.as_raw_fd())];
+    poll(&mut descriptor, 0).unwrap_or(false)
 }
 
 /// The bytes that answer a message, if any do.
@@ -230,5 +245,30 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!((1..=4).contains(&connections), "{connections}");
+    }
+
+    #[test]
+    fn a_peer_that_says_nothing_gives_way_to_the_next() {
+        /// GET_FEATURES, version 1, no payload.
+        const REQUEST: [u32; 3] = [1, 1, 0];
+        let path = format!("@forebay-says-nothing-{}", std::process::id());
+        let (_link, thread) = start(&VhostOptions::new(&path), 1).expect("the name is free");
+        thread.start();
+        let silent = unix::connect(SocketKind::Stream, &path).expect("it listens");
+        let guest = unix::connect(SocketKind::Stream, &path).expect("it listens");
+        unix::send(guest.as_fd(), REQUEST.map(u32::to_ne_bytes).as_flattened(), &[]).expect("it can wait");
+        let receive = |connection: &OwnedFd, seconds: u64| {
+            let end = Instant::now() + Duration::from_secs(seconds);
+            loop {
+                match unix::receive(connection.as_fd(), &mut [0; 64]) {
+                    Ok(received) => return Some(received.length),
+                    Err(_) if Instant::now() > end => return None,
+                    Err(_) => std::thread::sleep(Duration::from_millis(10)),
+                }
+            }
+        };
+        assert_eq!(receive(&guest, 1), None, "the first one has some seconds");
+        assert_eq!(receive(&guest, 20), Some(HEADER_BYTES + 8), "the second one is served");
+        assert_eq!(receive(&silent, 1), Some(0), "the first one is closed");
     }
 }
