@@ -16,7 +16,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Arguments of `forebay collect`.
 #[derive(clap::Args)]
@@ -268,17 +268,14 @@ fn collect(arguments: &Arguments) -> Result<Status> {
     }
     output::info(&format!("reports are received at {}", receiver.address()?));
     let stop = stop_on_signals()?;
-    let end = arguments
-        .duration
-        .map(|seconds| now() + Duration::from_secs_f64(seconds));
+    let began = Instant::now();
+    let is_over = |seconds: f64| began.elapsed().as_secs_f64() >= seconds;
     let mut log = EventLog::new(arguments.quiet);
-    let mut last = now();
+    let mut time = ReportTime::begin();
     let mut failed = None;
-    while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| last < end) {
+    while !stop.load(Ordering::Relaxed) && !arguments.duration.is_some_and(is_over) {
         let received = receiver.receive();
-        // The wall clock may go back.
-        last = last.max(now());
-        let now_ns = last.as_nanos() as u64;
+        let now_ns = time.now_ns();
         match received {
             Ok(Some(datagram)) => log.say(collector.receive(datagram, now_ns), now_ns),
             Ok(None) => {}
@@ -291,7 +288,7 @@ fn collect(arguments: &Arguments) -> Result<Status> {
         log.say(collector.time_passes(now_ns), now_ns);
         log.problem(collector.problem());
     }
-    log.say(collector.finish(last.as_nanos() as u64), u64::MAX);
+    log.say(collector.finish(time.now_ns()), u64::MAX);
     log.problem(collector.problem());
     exporter.finish(&source);
     if let Some(error) = failed {
@@ -301,6 +298,51 @@ fn collect(arguments: &Arguments) -> Result<Status> {
         Some(_) => Ok(Status::Bad),
         None => Ok(Status::Good),
     }
+}
+
+/// From this time on it is said that reports are ahead of the clock.
+const AHEAD_MIN: Duration = Duration::from_secs(1);
+
+/// The time of reports. It does not go back when the clock of the machine does, since events have an order, and it does
+/// not stand still until that clock has caught up either: files are due, and microbursts end.
+struct ReportTime {
+    last: Duration,
+    looked: Instant,
+    /// Whether the clock of the machine is behind.
+    is_ahead: bool,
+}
+
+impl ReportTime {
+    fn begin() -> ReportTime {
+        ReportTime {
+            last: now(),
+            looked: Instant::now(),
+            is_ahead: false,
+        }
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    fn now_ns(&mut self) -> u64 {
+        let looked = Instant::now();
+        let passed = looked.duration_since(std::mem::replace(&mut self.looked, looked));
+        let clock = now();
+        self.last = after(self.last, passed, clock);
+        let is_ahead = self.last > clock + AHEAD_MIN;
+        if is_ahead && !self.is_ahead {
+            output::warning(&format!(
+                "the clock of this machine was set back: the times of reports are {:.1} s ahead of it, and go on at half its speed until \
+                 it has caught up",
+                (self.last - clock).as_secs_f64()
+            ));
+        }
+        self.is_ahead = is_ahead;
+        self.last.as_nanos() as u64
+    }
+}
+
+/// The time after `passed`: what the clock says, or half as much later than before.
+fn after(last: Duration, passed: Duration, clock: Duration) -> Duration {
+    clock.max(last + passed / 2)
 }
 
 /// Events as messages, at most some a second.
@@ -352,5 +394,24 @@ impl EventLog {
             None => output::info("the store is written again"),
         }
         self.problem = problem.map(str::to_string);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_reports_goes_on_when_the_clock_is_set_back() {
+        let seconds = Duration::from_secs;
+        assert_eq!(after(seconds(100), seconds(2), seconds(102)), seconds(102));
+        assert_eq!(after(seconds(100), seconds(2), seconds(5000)), seconds(5000));
+        let set_back = after(seconds(100), seconds(2), seconds(40));
+        assert_eq!(set_back, seconds(101));
+        let (mut time, mut clock) = (set_back, seconds(40));
+        for _ in 0..122 {
+            (time, clock) = (after(time, seconds(1), clock + seconds(1)), clock + seconds(1));
+        }
+        assert_eq!(time, clock, "the clock has caught up");
     }
 }
