@@ -163,7 +163,7 @@ fn resource_is(table: &Table, is_kind: impl Fn(u32) -> bool) -> bool {
     table.direct_resource_ids.iter().any(|id| is_kind(*id))
 }
 
-/// The table, its key and priority: what names an entry.
+/// The table, its key and priority: what names an entry. Entries of the program may have priority 0.
 ///
 /// # Errors
 /// When the key is not complete, or a priority is missing or out of place.
@@ -172,10 +172,7 @@ pub(super) fn entry(catalog: &Catalog, arguments: &Arguments, key_words: &[Strin
     let key = key(catalog, table);
     let priority = arguments.number::<u32>("priority")?;
     match (key.needs_priority(), priority) {
-        (true, None | Some(0)) => {
-            let mistake = Mistake::new(format!("entries of table `{}` have a priority", table.alias()));
-            return Err(mistake.help("add `--priority N`, 1 or more; the entry with the highest one wins"));
-        }
+        (true, None) => return Err(no_priority(table)),
         (false, Some(_)) => {
             let mistake = Mistake::new(format!("entries of table `{}` have no priority", table.alias()));
             return Err(mistake.help("only ternary, range and optional fields make one necessary"));
@@ -190,7 +187,19 @@ pub(super) fn entry(catalog: &Catalog, arguments: &Arguments, key_words: &[Strin
     })
 }
 
+fn no_priority(table: &Table) -> Mistake {
+    let mistake = Mistake::new(format!("entries of table `{}` have a priority", table.alias()));
+    mistake.help("add `--priority N`, 1 or more; the entry with the highest one wins")
+}
+
 fn add(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
+    if arguments.number::<u32>("priority")? == Some(0) {
+        // Where there are priorities; the others have none at all, which is said later.
+        let table = catalog.table(arguments.at(0, "the name of the table")?)?;
+        if key(catalog, table).needs_priority() {
+            return Err(no_priority(table));
+        }
+    }
     with_action(catalog, arguments, Type::Insert)
 }
 

@@ -1,6 +1,7 @@
 //! Every kind of entity: written by words, read back, and shown as it could be typed.
 
 use crate::support::Shell;
+use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::write_request::Atomicity;
 use forebay_shell::{Command, Record};
 use serde_json::json;
@@ -234,6 +235,26 @@ fn what_the_program_has() {
         let text = shell.text(&format!("info {kind}"));
         assert!(text.contains(part), "{kind}:\n{text}");
     }
+}
+
+/// Entries of the program may have priority 0, and can be changed and deleted where they are not const.
+#[test]
+fn entries_with_priority_0_can_be_named() {
+    let shell = Shell::new();
+    let Ok(Command::Write(updates)) = shell.read("table delete filter src_addr=10.0.0.1 --priority 0") else {
+        panic!("it deletes an entry");
+    };
+    let entity = updates[0].entity.as_ref().and_then(|entity| entity.entity.as_ref());
+    let Some(Kind::TableEntry(entry)) = entity else {
+        panic!("{updates:?}");
+    };
+    assert_eq!((entry.priority, entry.r#match.len()), (0, 1));
+    shell
+        .read("table modify filter src_addr=10.0.0.1 do drop --priority 0")
+        .expect("it changes an entry");
+    shell
+        .read("meter set filter_meter src_addr=10.0.0.1 --priority 0 --cir 7 --cburst 8")
+        .expect("it changes the meter of an entry");
 }
 
 #[test]

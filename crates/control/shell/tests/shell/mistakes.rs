@@ -89,6 +89,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "have a priority\n  = help: add `--priority N`",
     ),
     (
+        "table add filter src_addr=10.0.0.1 do drop --priority 0",
+        "have a priority\n  = help: add `--priority N`, 1 or more",
+    ),
+    (
+        "table delete filter src_addr=10.0.0.1",
+        "have a priority\n  = help: add `--priority N`",
+    ),
+    (
         "table add filter src_addr=10.0.0.1 do drop --prority 3",
         "there is no option `prority`\n  = help: did you mean `priority`?",
     ),
