@@ -60,7 +60,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     let mut tell = |event: &str| tell(event, arguments.json);
-    let mut agent = start(arguments, &settings, &mut tell)?;
+    let Some(mut agent) = start(arguments, &settings, &stop, &mut tell)? else {
+        return Ok(Status::Good);
+    };
     tell("ready");
     agent.run(&|| stop.load(Ordering::Relaxed), &mut tell)?;
     if arguments.json {
@@ -74,10 +76,15 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     Ok(Status::Good)
 }
 
-/// Starts the agent; a switch that does not listen yet is waited for.
-fn start(arguments: &Arguments, settings: &Settings, tell: &mut dyn FnMut(&str)) -> Result<Agent> {
+/// Starts the agent; a switch that does not listen yet is waited for. None when it is stopped meanwhile.
+fn start(
+    arguments: &Arguments,
+    settings: &Settings,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Option<Agent>> {
     let end = Instant::now() + Duration::from_secs_f64(arguments.wait);
-    loop {
+    while !stop.load(Ordering::Relaxed) {
         let options = Options {
             switch: ClientOptions {
                 address: arguments.grpc.clone(),
@@ -93,9 +100,10 @@ fn start(arguments: &Arguments, settings: &Settings, tell: &mut dyn FnMut(&str))
             Err(AgentError::Switch(error)) if is_soon_there(&error) && Instant::now() < end => {
                 std::thread::sleep(Duration::from_millis(100));
             }
-            started => return Ok(started?),
+            started => return Ok(Some(started?)),
         }
     }
+    Ok(None)
 }
 
 /// A switch that has not started yet, or has not noticed yet that an earlier agent is gone.
