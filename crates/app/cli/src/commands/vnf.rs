@@ -175,37 +175,55 @@ fn status(show: &Show) -> Result<Status> {
         Some(name) => vec![folder.instance(name)?],
         None => folder.instances()?,
     };
-    let mut described = Vec::new();
-    for instance in instances {
-        let statistics = folder.statistics(&instance)?;
-        described.push((instance, statistics));
-    }
+    // One that does not answer keeps none of the others from being shown.
+    let describe = |instance: Instance| {
+        let statistics = folder.statistics(&instance);
+        (instance, statistics)
+    };
+    let described: Vec<Described> = instances.into_iter().map(describe).collect();
     if show.json {
-        let json = |(instance, statistics): &(Instance, Option<Value>)| {
-            let mut json = instance.json();
-            json["running"] = statistics.is_some().into();
-            json["statistics"] = statistics.clone().unwrap_or_default();
-            json
-        };
-        output::print_json(&Value::Array(described.iter().map(json).collect()))?;
+        output::print_json(&Value::Array(described.iter().map(described_json).collect()))?;
     } else if described.is_empty() {
         output::info("no function is up");
     } else {
         let lines = described
             .iter()
-            .map(|(instance, statistics)| line(instance, statistics.as_ref()));
+            .map(|(instance, statistics)| line(instance, statistics));
         output::print(&lines.collect::<String>())?;
     }
-    let all_run = described.iter().all(|(_, statistics)| statistics.is_some());
+    let all_run = described
+        .iter()
+        .all(|(_, statistics)| matches!(statistics, Ok(Some(_))));
     Ok(if all_run { Status::Good } else { Status::Bad })
 }
 
+/// An instance with its statistics: none when it does not run any more, an error when it does not answer.
+type Described = (Instance, Result<Option<Value>>);
+
+fn described_json((instance, statistics): &Described) -> Value {
+    let mut json = instance.json();
+    json["running"] = (!matches!(statistics, Ok(None))).into();
+    json["statistics"] = Value::Null;
+    match statistics {
+        Ok(statistics) => json["statistics"] = statistics.clone().unwrap_or_default(),
+        Err(error) => json["error"] = format!("{error:#}").into(),
+    }
+    json
+}
+
 /// An instance in words: what its ports have carried, and how long packets were inside.
-fn line(instance: &Instance, statistics: Option<&Value>) -> String {
+fn line(instance: &Instance, statistics: &Result<Option<Value>>) -> String {
     let mut text = format!("{}: {} -> {}, ", instance.name, instance.uplink, instance.downlink);
-    let Some(statistics) = statistics else {
-        let _ = writeln!(text, "ended by itself; forebay vnf down {} forgets it", instance.name);
-        return text;
+    let statistics = match statistics {
+        Ok(Some(statistics)) => statistics,
+        Ok(None) => {
+            let _ = writeln!(text, "ended by itself; forebay vnf down {} forgets it", instance.name);
+            return text;
+        }
+        Err(error) => {
+            let _ = writeln!(text, "running, state unknown: {error:#}");
+            return text;
+        }
     };
     let _ = writeln!(text, "running, {}", readiness::sentence(&statistics["readiness"]));
     for port in statistics["ports"].as_array().into_iter().flatten() {
@@ -390,6 +408,27 @@ mod tests {
             idle_ns: None,
             loaded_ns: Some((1_500.0, 2e6)),
         }
+    }
+
+    #[test]
+    fn an_instance_that_does_not_answer_is_shown_with_the_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let record = json!({
+            "name": "nat", "program": "nat44.p4", "uplink": "eth1", "downlink": "eth2", "process": 7, "started": 8
+        });
+        std::fs::write(folder.path().join("nat.json"), record.to_string()).expect("a folder");
+        let folder = RunFolder::open(Some(folder.path())).expect("a folder");
+        let instance = folder.instance("nat").expect("its record is there");
+        let silent = Err(anyhow::anyhow!("`nat` (process 7) does not answer"));
+        let said = line(&instance, &silent);
+        assert_eq!(
+            said,
+            "nat: eth1 -> eth2, running, state unknown: `nat` (process 7) does not answer\n"
+        );
+        let json = described_json(&(instance.clone(), silent));
+        assert_eq!((&json["running"], &json["statistics"]), (&json!(true), &Value::Null));
+        assert_eq!(json["error"], "`nat` (process 7) does not answer");
+        assert_eq!(described_json(&(instance, Ok(None)))["running"], false);
     }
 
     #[test]

@@ -28,8 +28,15 @@ const COMMON: &str = "/run/forebay";
 /// The signal that ends it.
 const END: i32 = signal_hook::consts::SIGTERM;
 
-/// Longest time until a function carries packets, and until one has ended.
+/// Longest time until a function answers, and until one has ended.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Longest time until a function carries packets, as for `forebay@NAME`: it is compiled, and entries and saved state are
+/// loaded.
+const START_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Options of `forebay run` that are given here, and that none can have twice.
+const OWN_OPTIONS: [&str; 2] = ["--json", "--stats-interval"];
 
 /// Between looks.
 const LOOK: Duration = Duration::from_millis(20);
@@ -140,6 +147,7 @@ impl RunFolder {
     /// When one of this name runs, an interface cannot be used, or the switch ends at once: then with what it said.
     pub fn up(&self, start: &Start<'_>) -> Result<Instance> {
         check_name(start.name)?;
+        check_options(start.options)?;
         if let Ok(instance) = self.instance(start.name)
             && instance.is_running()
         {
@@ -204,13 +212,19 @@ impl RunFolder {
     }
 
     fn wait_until_ready(&self, instance: &Instance, child: &mut Child) -> Result<()> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_PATIENCE;
         while self.statistics_lines(&instance.name).is_empty() {
             let has_ended = child.try_wait().context("the function is lost")?.is_some();
             if has_ended || Instant::now() > end {
-                let said = std::fs::read_to_string(self.log(&instance.name)).unwrap_or_default();
+                let said = std::fs::read(self.log(&instance.name)).unwrap_or_default();
                 self.down(instance)?;
-                bail!("`{}` does not start\n{}", instance.name, said.trim());
+                let when = if has_ended {
+                    String::new()
+                } else {
+                    format!(" within {} s", START_PATIENCE.as_secs())
+                };
+                let said = String::from_utf8_lossy(&said);
+                bail!("`{}` does not start{when}\n{}", instance.name, said.trim());
             }
             std::thread::sleep(LOOK);
         }
@@ -279,17 +293,25 @@ impl RunFolder {
             && let Ok(text) = std::fs::read_to_string(&path)
         {
             let lines = text.split_inclusive('\n');
-            let messages: String = lines.filter(|line| !line.starts_with('{')).collect();
+            let messages: String = lines.filter(|line| statistics_in(line).is_none()).collect();
             let _ = std::fs::write(&path, messages);
         }
     }
 
-    /// The statistics that a function has printed: whole lines with an object.
+    /// The statistics that a function has printed.
     fn statistics_lines(&self, name: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(self.log(name)).unwrap_or_default();
-        let lines = text.lines().filter(|line| line.starts_with('{'));
-        lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
+        text.lines().filter_map(statistics_in).collect()
     }
+}
+
+/// The statistics in a line of a log: a whole object with ports. Messages are objects, too, with `--log-format json`.
+fn statistics_in(line: &str) -> Option<Value> {
+    if !line.starts_with('{') {
+        return None;
+    }
+    let value: Value = serde_json::from_str(line).ok()?;
+    value.get("ports").is_some().then_some(value)
 }
 
 /// Whether files can be made in a folder, which may be another user's.
@@ -303,6 +325,16 @@ fn is_configured(options: &[OsString]) -> bool {
     let mut words = options.iter().filter_map(|option| option.to_str());
     words.any(|option| option.starts_with("--entries") || option.starts_with("--grpc"))
         || run_config::has_key(options, &["entries", "grpc"])
+}
+
+/// Refuses options that `vnf` itself gives to `forebay run`, which would say that they are there twice.
+fn check_options(options: &[OsString]) -> Result<()> {
+    let words = options.iter().filter_map(|option| option.to_str());
+    let mut names = words.map(|word| word.split_once('=').map_or(word, |(name, _)| name));
+    if let Some(name) = names.find(|name| OWN_OPTIONS.contains(name)) {
+        bail!("{name} is not for a function of `forebay vnf`: `forebay vnf status --json` prints its statistics");
+    }
+    Ok(())
 }
 
 /// A name is that of files.
@@ -415,6 +447,40 @@ mod tests {
         assert_eq!(log(100_000), 0);
         let left = std::fs::read_to_string(folder.log("nat")).expect("a file");
         assert_eq!(left, "a message\nthe last one\n");
+    }
+
+    #[test]
+    fn messages_as_json_are_no_statistics() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::open(Some(folder.path())).expect("a folder");
+        let message = "{\"level\":\"warning\",\"message\":\"port 1: eth1 is gone\"}\n";
+        let log = |statistics: usize| {
+            let text = format!(
+                "{message}{}{message}",
+                "{\"ports\":[],\"inside\":{}}\n".repeat(statistics)
+            );
+            files::write(&folder.log("nat"), text).expect("a file");
+            folder.shorten_log("nat");
+            folder.statistics_lines("nat").len()
+        };
+        assert_eq!(log(0), 0, "it does not carry packets yet");
+        assert_eq!(log(2), 2);
+        assert_eq!(log(100_000), 0);
+        let left = std::fs::read_to_string(folder.log("nat")).expect("a file");
+        assert_eq!(left, format!("{message}{message}"));
+    }
+
+    #[test]
+    fn options_that_it_gives_itself_are_refused() {
+        let check = |options: &[&str]| {
+            let options: Vec<OsString> = options.iter().map(OsString::from).collect();
+            check_options(&options)
+        };
+        assert!(check(&["--workers", "2", "--grpc=9559"]).is_ok());
+        for option in ["--json", "--stats-interval", "--stats-interval=1"] {
+            let error = check(&["--workers", "2", option, "1"]).expect_err("it is given already");
+            assert!(error.to_string().contains("forebay vnf status --json"), "{error}");
+        }
     }
 
     #[test]
