@@ -57,6 +57,8 @@ pub use burst::{Burst, DEFAULT_BURST};
 pub use memory::MemoryPort;
 pub use packet::Packet;
 pub use pool::Pool;
-pub use port::{Direction, DropReason, FRAME_BYTES_MAX, Port, PortCounters, PortError, PortState, Readiness};
+pub use port::{
+    Direction, DropReason, FRAME_BYTES_MAX, GroupCounters, Port, PortCounters, PortError, PortState, Readiness,
+};
 pub use random::SplitMix64;
 pub use timer::{TIMER_FRAME_BYTES, TimerKind, TimerNumbers, TimerPort, timer_frame};

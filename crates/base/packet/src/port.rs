@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use crate::Burst;
+use crate::{Burst, Packet};
 
 /// Which way a packet crosses a port, seen from the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,6 +110,48 @@ impl fmt::Display for DropReason {
 /// switches.
 pub const FRAME_BYTES_MAX: usize = 65_535;
 
+/// How many packets were for more stations than one, by the destination addresses of their Ethernet headers. They are
+/// counted where a [`Gate`](crate::decorators::Gate) stands before a port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GroupCounters {
+    /// Packets for groups of stations.
+    pub multicast: u64,
+    /// Packets for all stations.
+    pub broadcast: u64,
+}
+
+impl GroupCounters {
+    /// Those of some packets.
+    #[inline]
+    pub(crate) fn of(packets: &[Packet]) -> GroupCounters {
+        let mut counters = GroupCounters::default();
+        for packet in packets {
+            match packet.data() {
+                [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..] => counters.broadcast += 1,
+                [first, ..] if first & 1 == 1 => counters.multicast += 1,
+                _ => {}
+            }
+        }
+        counters
+    }
+
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.multicast + self.broadcast
+    }
+}
+
+impl std::ops::Add for GroupCounters {
+    type Output = GroupCounters;
+
+    fn add(self, other: GroupCounters) -> GroupCounters {
+        GroupCounters {
+            multicast: self.multicast + other.multicast,
+            broadcast: self.broadcast + other.broadcast,
+        }
+    }
+}
+
 /// What a port has carried and dropped since it was opened. Bytes are frame bytes (no preamble,
 /// check sequence or gap).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,6 +164,10 @@ pub struct PortCounters {
     pub sent_packets: u64,
     /// Bytes accepted for sending.
     pub sent_bytes: u64,
+    /// Of the packets handed to the switch, those for more stations than one.
+    pub received_groups: GroupCounters,
+    /// Of the packets accepted for sending, those for more stations than one.
+    pub sent_groups: GroupCounters,
     drops: [u64; DropReason::ALL.len()],
 }
 
@@ -184,6 +230,8 @@ impl std::ops::Add for PortCounters {
             received_bytes: self.received_bytes + other.received_bytes,
             sent_packets: self.sent_packets + other.sent_packets,
             sent_bytes: self.sent_bytes + other.sent_bytes,
+            received_groups: self.received_groups + other.received_groups,
+            sent_groups: self.sent_groups + other.sent_groups,
             drops: std::array::from_fn(|reason| self.drops[reason] + other.drops[reason]),
         }
     }

@@ -1,6 +1,7 @@
 //! The values of interfaces with their paths, and which of them a client's path means.
 
 use super::interfaces::Interface;
+use forebay_packet::GroupCounters;
 use forebay_protocol::gnmi::get_request::DataType;
 use forebay_protocol::gnmi::typed_value::Value;
 use forebay_protocol::gnmi::{Encoding, Path, PathElem, TypedValue};
@@ -101,6 +102,11 @@ fn mac_address(interface: &Interface) -> Option<Scalar> {
     Some(Scalar::Text(octets.join(":")))
 }
 
+/// Packets for one station: those that are not for several.
+fn unicast(packets: u64, groups: GroupCounters) -> Option<Scalar> {
+    Some(Scalar::Long(packets.saturating_sub(groups.total())))
+}
+
 /// A leaf of openconfig-interfaces.
 const fn leaf(names: &'static [&'static str], kind: Kind, value: fn(&Interface) -> Option<Scalar>) -> Schema {
     Schema {
@@ -143,6 +149,20 @@ const SCHEMA: &[Schema] = &[
     leaf(&["state", "counters", "in-pkts"], Kind::Counter, |interface| {
         Some(Scalar::Long(interface.status.counters.received_packets))
     }),
+    leaf(&["state", "counters", "in-unicast-pkts"], Kind::Counter, |interface| {
+        let counters = &interface.status.counters;
+        unicast(counters.received_packets, counters.received_groups)
+    }),
+    leaf(
+        &["state", "counters", "in-broadcast-pkts"],
+        Kind::Counter,
+        |interface| Some(Scalar::Long(interface.status.counters.received_groups.broadcast)),
+    ),
+    leaf(
+        &["state", "counters", "in-multicast-pkts"],
+        Kind::Counter,
+        |interface| Some(Scalar::Long(interface.status.counters.received_groups.multicast)),
+    ),
     leaf(&["state", "counters", "in-discards"], Kind::Counter, |interface| {
         Some(Scalar::Long(interface.in_discards()))
     }),
@@ -152,6 +172,20 @@ const SCHEMA: &[Schema] = &[
     leaf(&["state", "counters", "out-pkts"], Kind::Counter, |interface| {
         Some(Scalar::Long(interface.status.counters.sent_packets))
     }),
+    leaf(&["state", "counters", "out-unicast-pkts"], Kind::Counter, |interface| {
+        let counters = &interface.status.counters;
+        unicast(counters.sent_packets, counters.sent_groups)
+    }),
+    leaf(
+        &["state", "counters", "out-broadcast-pkts"],
+        Kind::Counter,
+        |interface| Some(Scalar::Long(interface.status.counters.sent_groups.broadcast)),
+    ),
+    leaf(
+        &["state", "counters", "out-multicast-pkts"],
+        Kind::Counter,
+        |interface| Some(Scalar::Long(interface.status.counters.sent_groups.multicast)),
+    ),
     leaf(&["state", "counters", "out-discards"], Kind::Counter, |interface| {
         Some(Scalar::Long(interface.out_discards()))
     }),
@@ -442,7 +476,9 @@ fn is_begin(wanted: &[PathElem], interface: Option<&str>, at: usize, names: &[&s
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::super::interfaces::{Interfaces, PortInfo, PortStatus};
     use super::*;
+    use forebay_packet::{PortCounters, PortState};
     use tonic::Code;
 
     /// A path as people write it: `interfaces/interface[name=eth1]/state`.
@@ -481,6 +517,38 @@ pub(crate) mod tests {
 
     fn steps_of(text: &str) -> Vec<PathElem> {
         steps(None, Some(&path(text))).expect("a path of the right form")
+    }
+
+    #[test]
+    fn packets_are_for_one_station_for_several_or_for_all() {
+        let ports = Interfaces::new(vec![PortInfo::default()], 0);
+        let groups = GroupCounters {
+            multicast: 2,
+            broadcast: 1,
+        };
+        let mut counters = PortCounters::default();
+        counters.received_packets = 7;
+        counters.received_groups = groups;
+        // Less than were for groups: a burst of which the port has refused some.
+        counters.sent_packets = 2;
+        counters.sent_groups = groups;
+        let state = PortState::Up;
+        ports.update(0, PortStatus { state, counters }, 0);
+        let leaves = all(&ports.all());
+        let value = |name: &str| {
+            let is_it = |leaf: &&Leaf| leaf.names == ["state", "counters", name];
+            leaves.iter().find(is_it).map(|leaf| leaf.value.clone())
+        };
+        for (name, count) in [
+            ("in-unicast-pkts", 4),
+            ("in-broadcast-pkts", 1),
+            ("in-multicast-pkts", 2),
+            ("out-unicast-pkts", 0),
+            ("out-broadcast-pkts", 1),
+            ("out-multicast-pkts", 2),
+        ] {
+            assert_eq!(value(name), Some(Scalar::Long(count)), "{name}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Closes and opens a port while packets flow, for ports that an operator disables.
+//! Closes and opens a port while packets flow, for operators who disable ports, and counts packets by the kind of their destination.
 
-use crate::{Burst, DropReason, Port, PortCounters, PortError, PortState, delegate_port};
+use crate::{Burst, DropReason, GroupCounters, Port, PortCounters, PortError, PortState, delegate_port};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +14,9 @@ pub struct Gate<P> {
     /// What came while it was closed, which the port has counted as received.
     received_packets: u64,
     received_bytes: u64,
+    /// Of what came and was sent while it was open.
+    received_groups: GroupCounters,
+    sent_groups: GroupCounters,
 }
 
 /// Opens and closes a [`Gate`] from another thread. A new one is open.
@@ -46,7 +49,23 @@ impl<P: Port> Gate<P> {
             unsent_packets: 0,
             received_packets: 0,
             received_bytes: 0,
+            received_groups: GroupCounters::default(),
+            sent_groups: GroupCounters::default(),
         }
+    }
+}
+
+/// What was accepted of the packets of a burst. Which of them a port has refused it does not say: as many of each kind as
+/// there were.
+#[inline]
+fn share(groups: GroupCounters, accepted: usize, offered: usize) -> GroupCounters {
+    if accepted >= offered {
+        return groups;
+    }
+    let share = |packets: u64| packets * accepted as u64 / offered as u64;
+    GroupCounters {
+        multicast: share(groups.multicast),
+        broadcast: share(groups.broadcast),
     }
 }
 
@@ -56,6 +75,7 @@ impl<P: Port> Port for Gate<P> {
         let before = burst.len();
         let received = self.port.receive(burst, max, now_ns)?;
         if self.latch.is_open() {
+            self.received_groups = self.received_groups + GroupCounters::of(&burst.as_slice()[before..]);
             return Ok(received);
         }
         let mut position = 0;
@@ -76,7 +96,10 @@ impl<P: Port> Port for Gate<P> {
             self.unsent_packets += burst.len() as u64;
             burst.clear();
         }
-        self.port.send(burst, now_ns)
+        let (offered, groups) = (burst.len(), GroupCounters::of(burst.as_slice()));
+        let accepted = self.port.send(burst, now_ns)?;
+        self.sent_groups = self.sent_groups + share(groups, accepted, offered);
+        Ok(accepted)
     }
 
     /// The port's counters, less what came while it was closed, plus those drops.
@@ -84,6 +107,8 @@ impl<P: Port> Port for Gate<P> {
         let mut counters = self.port.counters();
         counters.received_packets -= self.received_packets;
         counters.received_bytes -= self.received_bytes;
+        counters.received_groups = self.received_groups;
+        counters.sent_groups = self.sent_groups;
         counters.count_drops(DropReason::Disabled, self.unsent_packets);
         counters.count_drops(DropReason::ReceiveDisabled, self.received_packets);
         counters
@@ -147,5 +172,41 @@ mod tests {
         assert_eq!(gate.receive(&mut burst, 8, 0), Ok(1));
         assert_eq!((gate.state(), gate.counters().received_packets), (PortState::Up, 1));
         assert!(far.extract().is_none());
+    }
+
+    #[test]
+    fn packets_for_groups_and_for_all_are_counted_apart() {
+        let frame = |destination: [u8; 6]| {
+            let mut frame = [0; 60];
+            frame[..6].copy_from_slice(&destination);
+            frame
+        };
+        let frames = [
+            [2, 0, 0, 0, 0, 1],
+            [1, 0, 0x5e, 0, 0, 1],
+            [0xff; 6],
+            [0x33, 0x33, 0, 0, 0, 1],
+        ]
+        .map(frame);
+        let groups = GroupCounters {
+            multicast: 2,
+            broadcast: 1,
+        };
+        let (near, mut far) = MemoryPort::pair("near", "far", 4);
+        let mut gate = Gate::new(near, Latch::default());
+        let mut burst = Burst::new(8);
+        for frame in &frames {
+            assert!(far.inject(frame));
+        }
+        assert_eq!(gate.receive(&mut burst, 8, 0), Ok(4));
+        assert_eq!(gate.counters().received_groups, groups);
+        assert_eq!(gate.send(&mut burst, 0), Ok(4));
+        assert_eq!(gate.counters().sent_groups, groups);
+        for frame in &frames {
+            burst.push_exchange(&mut Packet::from_bytes(frame));
+        }
+        assert_eq!(gate.send(&mut burst, 0), Ok(0), "the other end takes none");
+        assert_eq!(gate.counters().sent_groups, groups);
+        assert_eq!(share(groups, 2, 4).total(), 1);
     }
 }
