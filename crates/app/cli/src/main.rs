@@ -125,18 +125,21 @@ fn help() -> anyhow::Result<commands::Status> {
 
 /// A command line from its words, with what a configuration file says.
 fn parse(words: Vec<OsString>) -> anyhow::Result<Result<CommandLine, clap::Error>> {
-    if wants_json(&words) {
+    choose_output(&words);
+    let words = run_config::expand(words, &command_line())?;
+    choose_output(&words);
+    Ok(CommandLine::try_parse_from(words).map_err(output::usage))
+}
+
+/// Takes the form of messages and answers from a command line, valid or not.
+fn choose_output(words: &[OsString]) {
+    if wants_json(words) {
         output::set_log(LogLevel::Info, LogFormat::Json);
     }
-    if words
-        .iter()
-        .take_while(|word| *word != "--")
-        .any(|word| word == "--json")
-    {
+    let mut options = words.iter().take_while(|word| *word != "--");
+    if options.any(|word| word == "--json") {
         output::expect_json();
     }
-    let words = run_config::expand(words, &command_line())?;
-    Ok(CommandLine::try_parse_from(words).map_err(output::usage))
 }
 
 /// Whether a command line, valid or not, requests messages as JSON.

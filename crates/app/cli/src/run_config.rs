@@ -37,9 +37,13 @@ pub fn expand(words: Vec<OsString>, command: &Command) -> Result<Vec<OsString>> 
         return Ok(words.clone());
     };
     let run = command.find_subcommand(COMMAND).context("there is a command `run`")?;
+    // Those that all commands have may also stand before it.
+    let of_all = command.get_arguments().filter(|argument| argument.is_global_set());
+    let run = run.clone().args(of_all);
     let path = Path::new(&path);
     let text = crate::files::text(path, "configuration file")?;
-    let said = of_file(&text, run, written).map_err(|error| anyhow!("{}{error}", path.display()))?;
+    let all = [&before[1..place], written].concat();
+    let said = of_file(&text, &run, &all).map_err(|error| anyhow!("{}{error}", path.display()))?;
     Ok(before
         .iter()
         .cloned()
@@ -260,6 +264,26 @@ mod tests {
             &["--workers", "4"],
         );
         assert_eq!(others.expect("a configuration"), ["--grpc=0.0.0.0:9559"]);
+    }
+
+    #[test]
+    fn options_of_all_commands_are_options_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("switch.toml");
+        std::fs::write(&path, "log-format = \"json\"\nworkers = 2\n").expect("a folder");
+        let forebay = Command::new("forebay")
+            .arg(Arg::new("log_format").long("log-format").global(true))
+            .subcommand(run());
+        let path = path.to_string_lossy().into_owned();
+        let expanded = |before: &[&str]| {
+            let words = [&["forebay"], before, &["run", "--config", &path]].concat();
+            let words = expand(words.iter().map(OsString::from).collect(), &forebay).expect("a configuration");
+            let mut words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            words.retain(|word| word.contains('=') && !word.contains('/'));
+            words
+        };
+        assert_eq!(expanded(&[]), ["--log-format=json", "--workers=2"]);
+        assert_eq!(expanded(&["--log-format", "text"]), ["--workers=2"]);
     }
 
     #[test]

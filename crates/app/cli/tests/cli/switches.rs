@@ -265,6 +265,13 @@ fn a_configuration_file_has_the_options_of_run() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(report["totals"]["sent_packets"], 1);
+    let ran = forebay(&["run", "--config", &config("log-format = \"json\"\nworkers = 0")]);
+    assert_eq!(ran.code, 2);
+    let path = config("log-format = \"json\"\nlog = \"info\"\nqueues = 3\nqueue-weights = \"1\"");
+    let ran = forebay(&["run", "--config", &path]);
+    assert_eq!(ran.code, 2);
+    let message: serde_json::Value = serde_json::from_str(&ran.stderr).expect("a message as JSON");
+    assert_eq!(message["level"], "error");
     let path = config("wrokers = 2");
     let ran = forebay(&["run", "--config", &path]);
     assert_eq!(ran.code, 2);
