@@ -23,6 +23,8 @@ pub enum Error {
     Endless(PathBuf),
     /// It is not text; what it should be the text of is named.
     Binary(PathBuf, String),
+    /// It is text, and a line of it is not UTF-8; what it should be the text of is named.
+    NotUtf8(PathBuf, String, usize),
     /// It is an STF test where a program is named.
     IsTest(PathBuf),
     /// It is no P4Info, for this reason.
@@ -53,6 +55,11 @@ impl fmt::Display for Error {
                     path.display()
                 )
             }
+            Error::NotUtf8(path, wanted, line) => write!(
+                f,
+                "{}:{line}: a character is not in UTF-8; save the {wanted} in this encoding",
+                path.display()
+            ),
             Error::IsTest(path) => write!(
                 f,
                 "{} is an STF test, not a program; name the program before it",

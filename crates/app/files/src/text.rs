@@ -47,15 +47,18 @@ pub fn text(path: &Path, what: &str) -> Result<String, Error> {
         return Err(Error::IsFolder(path.to_path_buf(), what.to_string()));
     }
     let bytes = bytes(path)?;
-    match String::from_utf8(bytes) {
-        Ok(mut text) if !text.contains('\0') => {
-            if text.starts_with(BYTE_ORDER_MARK) {
-                text.drain(..BYTE_ORDER_MARK.len_utf8());
-            }
-            Ok(text)
-        }
-        _ => Err(Error::Binary(path.to_path_buf(), what.to_string())),
+    if bytes.contains(&0) {
+        return Err(Error::Binary(path.to_path_buf(), what.to_string()));
     }
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        Error::NotUtf8(path.to_path_buf(), what.to_string(), line)
+    })?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Ok(text)
 }
 
 /// Whether a program can be read: the front end requests files by name and does not learn why one is missing, so the

@@ -76,6 +76,21 @@ fn a_byte_order_mark_is_no_part_of_a_text() {
 }
 
 #[test]
+fn a_text_in_another_encoding_is_no_binary_file() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("latin.toml");
+    let message = |contents: &[u8]| {
+        write(&path, contents).expect("a file");
+        text(&path, "configuration file")
+            .expect_err("it is not UTF-8")
+            .to_string()
+    };
+    let latin = message(b"workers = 2\n# f\xfcr eth1\n");
+    let place = format!("{}:2: ", path.display());
+    assert!(latin.starts_with(&place) && latin.contains("UTF-8"), "{latin}");
+    assert!(message(b"\x7fELF\x02\x00\xff").contains("is a binary file"));
+}
+
+#[test]
 fn a_file_is_replaced_and_keeps_its_mode() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replaced");
     // Of an earlier run.
