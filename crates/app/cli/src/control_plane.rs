@@ -1,5 +1,6 @@
 //! P4Runtime beside a running switch: options, and the program to begin with.
 
+use crate::certificates;
 use crate::limits::{MemoryOptions, ServerLimits};
 use crate::output;
 use crate::program::{self, CompileOptions};
@@ -350,11 +351,12 @@ impl ControlOptions {
             return Ok(None);
         };
         warn_of_open_key(key);
-        let read = |path: &PathBuf| forebay_files::bytes(path);
+        let authority = self.grpc_client_ca.as_ref();
+        let authority = authority.map(|path| certificates::certificates("--grpc-client-ca", path));
         Ok(Some(Tls {
-            certificate: read(certificate)?,
-            key: read(key)?,
-            client_authority: self.grpc_client_ca.as_ref().map(read).transpose()?,
+            certificate: certificates::certificates("--grpc-cert", certificate)?,
+            key: certificates::key("--grpc-key", key)?,
+            client_authority: authority.transpose()?,
         }))
     }
 }

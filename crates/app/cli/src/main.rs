@@ -10,7 +10,7 @@
 //! with switches (`ctl`), being BMv2's switches (`simple_switch`), serving their control interface (`thrift`), logging
 //! packets in their words (`packet_log`), writing (`output`, `background_writer`), what a switch tells monitoring
 //! systems (`telemetry_options`), whether it carries traffic (`readiness`), what it spends at most (`limits`) and gives
-//! up (`sandbox`). What the commands *do* is in the other crates.
+//! up (`sandbox`), and certificates (`certificates`). What the commands *do* is in the other crates.
 //!
 //! Every command ends with one of three [exit codes](commands::Status): 0 all is well, 1 the check failed
 //! (a program has errors, a test failed), 2 the command could not be executed (usage, files, interfaces, rights).
@@ -19,6 +19,7 @@
 
 mod background_writer;
 mod bench_rows;
+mod certificates;
 mod commands;
 mod control_plane;
 mod ctl;

@@ -38,6 +38,7 @@ impl SaveOptions {
         let Some(folder) = &self.save_state else {
             return Ok(start);
         };
+        forebay_files::check_folder(folder).context("--save-state")?;
         let owner = user.map(|name| Owner::of(name, folder)).transpose()?;
         let sync = if self.save_unsynced { Sync::System } else { Sync::Disk };
         let start = start.keep_in(folder, sync, settings, Box::new(output::warning))?;

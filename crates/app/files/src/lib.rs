@@ -21,4 +21,4 @@ pub use compiled::{is_bmv2, p4info_beside, read_compiled};
 pub use error::Error;
 pub use library::Folder;
 pub use program::{Compilation, CompileOptions, Report, compile_file, compile_text, with_options};
-pub use text::{bytes, check_program, check_writable, make_folder, text, write};
+pub use text::{bytes, check_folder, check_program, check_writable, make_folder, text, write};

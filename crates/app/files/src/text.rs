@@ -89,14 +89,24 @@ pub fn check_program(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether a path may name a folder: there is one, or nothing yet.
+///
+/// # Errors
+/// When something else is there.
+pub fn check_folder(path: &Path) -> Result<(), Error> {
+    if path.exists() && !path.is_dir() {
+        Err(Error::IsFile(path.to_path_buf()))
+    } else {
+        Ok(())
+    }
+}
+
 /// Makes a folder, and those around it, unless it exists.
 ///
 /// # Errors
 /// When it cannot be made.
 pub fn make_folder(path: &Path) -> Result<(), Error> {
-    if path.is_file() {
-        return Err(Error::IsFile(path.to_path_buf()));
-    }
+    check_folder(path)?;
     fs::create_dir_all(path).map_err(|error| Error::MakeFolder(path.to_path_buf(), error))
 }
 

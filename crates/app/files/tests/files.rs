@@ -1,7 +1,8 @@
 //! Programs from files and texts, and what is wrong with files.
 
 use forebay_files::{
-    CompileOptions, Error, Folder, bytes, check_writable, compile_file, compile_text, make_folder, text, write,
+    CompileOptions, Error, Folder, bytes, check_folder, check_writable, compile_file, compile_text, make_folder, text,
+    write,
 };
 use forebay_sim::Library;
 use std::fs::Permissions;
@@ -58,6 +59,8 @@ fn a_file_that_cannot_be_used_says_why() {
     let this = Path::new(file!()).file_name().expect("a name");
     let this = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(this);
     assert!(matches!(make_folder(&this), Err(Error::IsFile(_))));
+    assert!(matches!(make_folder(Path::new("/dev/null")), Err(Error::IsFile(_))));
+    assert!(check_folder(&programs()).is_ok() && check_folder(Path::new("/no/such/folder")).is_ok());
     assert!(matches!(
         write(Path::new("/no/such/folder"), "x"),
         Err(Error::Write(..))

@@ -3,7 +3,7 @@
 use super::Status;
 use crate::ctl::{Format, Session, interact, run_script};
 use crate::working::while_working;
-use crate::{numbers, output};
+use crate::{certificates, numbers, output};
 use anyhow::Result;
 use forebay_client::{CallError, ClientOptions, ClientTls};
 use forebay_server::Address;
@@ -164,13 +164,15 @@ fn said(error: anyhow::Error) -> Result<Status> {
 }
 
 fn options(arguments: &Arguments) -> Result<ClientOptions> {
-    let read = |path: &PathBuf| forebay_files::bytes(path);
     let tls = match &arguments.ca {
         None => None,
         Some(authority) => Some(ClientTls {
-            authority: read(authority)?,
+            authority: certificates::certificates("--ca", authority)?,
             identity: match (&arguments.cert, &arguments.key) {
-                (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+                (Some(certificate), Some(key)) => {
+                    let certificate = certificates::certificates("--cert", certificate)?;
+                    Some((certificate, certificates::key("--key", key)?))
+                }
                 _ => None,
             },
             server_name: arguments.server_name.clone(),

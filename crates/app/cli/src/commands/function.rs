@@ -3,7 +3,7 @@
 use super::{Command, Status, run};
 use crate::functions::{self, Function};
 use crate::output;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -96,7 +96,7 @@ fn described(function: &Function) -> Value {
 }
 
 fn run_one(one: &Run) -> Result<Status> {
-    let (folder, options) = folder_among(&one.options);
+    let (folder, options) = folder_among(&one.options)?;
     let folder = functions::folder(folder.as_deref().or(one.place.folder.as_deref()))?;
     let function = functions::find(&folder, &one.name)?;
     if options.is_empty() {
@@ -135,18 +135,24 @@ fn is_said(name: &str, options: &[OsString]) -> bool {
 }
 
 /// The folder of the functions where it stands among the options of `forebay run`, and these without it.
-fn folder_among(words: &[OsString]) -> (Option<PathBuf>, Vec<OsString>) {
+///
+/// # Errors
+/// When its value is missing.
+fn folder_among(words: &[OsString]) -> Result<(Option<PathBuf>, Vec<OsString>)> {
     let (mut folder, mut others) = (None, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let joined = word.to_str().and_then(|word| word.strip_prefix("--functions="));
         match joined {
             Some(joined) => folder = Some(joined.into()),
-            None if word == "--functions" => folder = words.next().map(PathBuf::from),
+            None if word == "--functions" => {
+                let value = words.next().context("--functions needs a value: --functions DIR")?;
+                folder = Some(value.into());
+            }
             None => others.push(word.clone()),
         }
     }
-    (folder, others)
+    Ok((folder, others))
 }
 
 fn said_of(entries: &Path, function: &Function) -> String {

@@ -63,7 +63,19 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
     }
 }
 
+/// Whether a folder was named.
+fn check_folder(folder: &Path) -> Result<()> {
+    if folder.exists() && !folder.is_dir() {
+        bail!(
+            "{} is a file; name the folder that was given to --save-state",
+            folder.display()
+        );
+    }
+    Ok(())
+}
+
 fn read(folder: &Path) -> Result<Inspection> {
+    check_folder(folder)?;
     let inspection = inspect(&SystemFiles, folder)?;
     if inspection.generations.is_empty() {
         bail!("{} holds no state", folder.display())
@@ -290,6 +302,7 @@ fn check(look: &Look) -> Result<Status> {
 
 fn repair(mend: &Mend) -> Result<Status> {
     let folder = &mend.folder;
+    check_folder(folder)?;
     let repair = Repair::new(Arc::new(SystemFiles), folder)?;
     let inspection = repair.inspection();
     if inspection.generations.is_empty() {

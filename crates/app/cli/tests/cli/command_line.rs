@@ -52,6 +52,51 @@ fn what_cannot_be_done_is_said_plainly() {
             vec!["build", &program(), "-o", &program()],
             "is a file; name a folder to write to",
         ),
+        (
+            vec!["collect", "--listen", "127.0.0.1:0", "--store", &program()],
+            "is a file; name a folder to write to",
+        ),
+        (
+            vec![
+                "run",
+                &program(),
+                "-i",
+                "0@mem:",
+                "--grpc",
+                "127.0.0.1:0",
+                "--save-state",
+                &program(),
+            ],
+            "is a file; name a folder to write to",
+        ),
+        (
+            vec!["state", "show", &program()],
+            "is a file; name the folder that was given to --save-state",
+        ),
+        (
+            vec!["run", &program(), "-i", "0@mem:", "--metrics", "99999"],
+            "invalid value '99999' for '--metrics <ADDRESS>': expected HOST:PORT",
+        ),
+        (
+            vec![
+                "run",
+                &program(),
+                "-i",
+                "0@mem:",
+                "--grpc",
+                "127.0.0.1:0",
+                "--grpc-cert",
+                &program(),
+                "--grpc-key",
+                &program(),
+            ],
+            "has no certificate in PEM",
+        ),
+        (vec!["ctl", "--ca", &program(), "info"], "has no certificate in PEM"),
+        (
+            vec!["function", "run", "nat44", "-i", "1@mem:", "--functions"],
+            "--functions needs a value",
+        ),
     ] {
         let ran = forebay(&arguments);
         assert_eq!(ran.code, 2, "{arguments:?}");
