@@ -45,6 +45,8 @@ impl Default for Settings {
 pub struct Collector {
     settings: Settings,
     store: Option<Store>,
+    /// Why the newest files of the store cannot be read.
+    unread: Vec<StoreError>,
     sequences: Sequences,
     analysis: Analysis,
     points: Points,
@@ -56,7 +58,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector that goes on where the files of its store end.
+    /// A collector that goes on where the files of its store end: those that can be read.
     ///
     /// # Errors
     /// When the store cannot be opened.
@@ -66,14 +68,15 @@ impl Collector {
             .as_ref()
             .map(|folder| Store::open(folder, settings.rotation));
         let store = store.transpose()?;
-        let sequences = match &store {
+        let (sequences, unread) = match &store {
             Some(store) => store.sequences()?,
-            None => Sequences::default(),
+            None => Default::default(),
         };
         let mut counts = Counts::default();
         counts.store = store.as_ref().map(|_| Default::default());
         Ok(Collector {
             store,
+            unread,
             sequences,
             analysis: Analysis::new(settings.bursts),
             points: Points::default(),
@@ -90,6 +93,12 @@ impl Collector {
     pub fn metrics(&self) -> impl Fn() -> Vec<Family> + Send + Sync + use<> {
         let counts = Arc::clone(&self.counts);
         move || lock(&counts).families()
+    }
+
+    /// Why the newest files of the store cannot be read: what nodes have sent after the others were written may be counted
+    /// as missing though it arrived.
+    pub fn unread(&self) -> &[StoreError] {
+        &self.unread
     }
 
     /// Why the store cannot be written, if it cannot.

@@ -112,15 +112,20 @@ impl Store {
         })
     }
 
-    /// The next sequence numbers of nodes when the newest file was written; none without files.
+    /// The next sequence numbers of nodes when the newest file was written that can be read; none without files. Why
+    /// newer ones cannot be read is returned too.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub fn sequences(&self) -> Result<Sequences, StoreError> {
-        match self.files.list()?.last() {
-            Some(newest) => sequences_of(newest),
-            None => Ok(Sequences::default()),
+    /// When the folder cannot be read.
+    pub fn sequences(&self) -> Result<(Sequences, Vec<StoreError>), StoreError> {
+        let mut unread = Vec::new();
+        for path in self.files.list()?.iter().rev() {
+            match sequences_of(path) {
+                Ok(sequences) => return Ok((sequences, unread)),
+                Err(error) => unread.push(error),
+            }
         }
+        Ok((Sequences::default(), unread))
     }
 
     /// Takes a report that came at a time, in nanoseconds since the Unix epoch.

@@ -198,6 +198,32 @@ fn what_cannot_be_written_at_the_end_is_counted_as_lost() {
 }
 
 #[test]
+fn a_damaged_file_keeps_no_collector_from_its_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let send = |collector: &mut Collector, sequence: u32| {
+        let sent = Sent {
+            sequence,
+            ..Sent::default()
+        };
+        collector.receive(&datagram(&sent), 20 * SECOND + u64::from(sequence));
+    };
+    let mut first = collector(folder.path(), 1000);
+    send(&mut first, 5);
+    first.finish(21 * SECOND);
+    let damaged = folder.path().join("reports-29990101T000000.000000Z.parquet");
+    std::fs::write(&damaged, "rubbish").expect("a folder");
+
+    let mut second = collector(folder.path(), 1000);
+    let unread: Vec<String> = second.unread().iter().map(ToString::to_string).collect();
+    assert!(unread.len() == 1 && unread[0].contains("29990101"), "{unread:?}");
+    send(&mut second, 8);
+    assert_eq!(metrics(&second)["forebay_int_missing_datagrams_total 3"], 2);
+    second.finish(22 * SECOND);
+    std::fs::remove_file(&damaged).expect("it is left alone");
+    assert_eq!(stored(folder.path()).len(), 2);
+}
+
+#[test]
 fn the_oldest_files_make_room() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = Settings {

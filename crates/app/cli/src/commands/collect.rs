@@ -259,7 +259,19 @@ fn collect(arguments: &Arguments) -> Result<Status> {
         bursts: arguments.bursts.thresholds(),
         databases: exporter.databases(),
     };
+    if let Some(folder) = &arguments.store {
+        forebay_files::check_folder(folder).context("--store")?;
+    }
     let mut collector = Collector::new(settings).context("--store")?;
+    if let [newest, others @ ..] = collector.unread() {
+        let more = match others.len() {
+            0 => String::new(),
+            count => format!(" ({count} more cannot be read either)"),
+        };
+        output::warning(&format!(
+            "--store: {newest}{more}; reports in it that arrived may be counted as missing"
+        ));
+    }
     let source: Source = Arc::new(collector.metrics());
     if !exporter.is_idle() {
         exporter
