@@ -38,15 +38,13 @@ pub fn open(
     incomplete: &Incomplete,
 ) -> Result<(Vec<NumberedPort>, BTreeMap<u32, PresentMeans>)> {
     let (mut ports, mut means) = (Vec::new(), BTreeMap::new());
-    let merge = Merge::default();
-    for spec in specs {
-        let opened = forebay_ports::open_beside(spec, shares, options, &merge);
-        let opened = opened.with_context(|| format!("port {spec}"))?;
-        for opened in opened {
-            let port = captured(opened.port, captures, opened.number, specs, incomplete)?;
-            ports.push((opened.number, port));
-            means.insert(opened.number, opened.means);
-        }
+    let opened = forebay_ports::open_all(specs, shares, options, &Merge::default());
+    let opened =
+        opened.map_err(|(place, error)| anyhow::Error::new(error).context(format!("port {}", specs[place])))?;
+    for opened in opened {
+        let port = captured(opened.port, captures, opened.number, specs, incomplete)?;
+        ports.push((opened.number, port));
+        means.insert(opened.number, opened.means);
     }
     Ok((ports, means))
 }

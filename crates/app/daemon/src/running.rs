@@ -8,7 +8,7 @@ use crate::report::{Event, Report};
 use crate::worker::{OwnPoll, Shared, Worker};
 use forebay_packet::{Port, Readiness};
 use forebay_pipeline::Pipeline;
-use forebay_ports::{Clock, allowed_processors};
+use forebay_ports::{Clock, allowed_processors, close_all};
 use forebay_server::DigestSender;
 use forebay_switch::{Config, QUEUES_MAX, SharingConfig, Switch, WorkerStatus, share_ports};
 use std::sync::atomic::Ordering;
@@ -357,11 +357,14 @@ impl Running {
         while !self.wait(STOPPING_LOOK) {}
         let mut workers = self.join()?;
         last_round(&mut workers, self.clock);
+        let mut ports = Vec::new();
         for mut worker in workers {
             worker.switch.flush();
             worker.publish_events();
             worker.publish_report();
+            ports.extend(worker.switch.detach_all());
         }
+        close_all(ports);
         let report = self.last_report();
         let events = self.events();
         let failures = std::mem::take(&mut self.shared.lock_events().failures);

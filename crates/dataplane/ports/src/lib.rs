@@ -57,7 +57,7 @@ pub use confine::{ConfineError, confine, take_capabilities, user_ids};
 pub use error::OpenError;
 pub use interfaces::{Link, bring_up, find_interface, interface_names, link, primary_name};
 pub use memif::{MemifOptions, MemifRole};
-pub use open::{MEMORY_QUEUE_PACKETS, OpenOptions, OpenedPort, open, open_beside, open_shares};
+pub use open::{MEMORY_QUEUE_PACKETS, OpenOptions, OpenedPort, close_all, open, open_all, open_beside, open_shares};
 pub use packet_socket::PacketPort;
 pub use pcap_file::{Merge, Pace, PcapPort};
 pub use poll::Poller;

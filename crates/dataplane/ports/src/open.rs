@@ -1,5 +1,9 @@
 //! Opening what a [`PortSpec`] describes.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 use forebay_dpdk::DpdkOptions;
 use forebay_packet::{MemoryPort, Port, TimerPort};
 
@@ -11,6 +15,9 @@ use crate::{Merge, OpenError, Pace, PcapPort, PortKind, PortSpec, TapPort};
 
 /// How many packets each direction of a memory or loopback port holds.
 pub const MEMORY_QUEUE_PACKETS: usize = 4096;
+
+/// Threads that open or close interfaces. The kernel lets each wait for all processors, once or several times.
+const THREADS: usize = 16;
 
 /// A port that was opened.
 pub struct OpenedPort {
@@ -250,6 +257,80 @@ pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Resu
     Ok(numbered.collect())
 }
 
+/// Opens ports as [`open_beside`] does, in their order; interfaces at the same time, since opening one is mostly waiting.
+///
+/// # Errors
+/// Of the first port that cannot be opened, with its place among `specs`. No port is open then, and where that is an
+/// interface no file was emptied.
+pub fn open_all(
+    specs: &[PortSpec],
+    count: usize,
+    options: &OpenOptions,
+    merge: &Merge,
+) -> Result<Vec<OpenedPort>, (usize, OpenError)> {
+    let (interfaces, others): (Vec<usize>, Vec<usize>) =
+        (0..specs.len()).partition(|place| is_of_system(&specs[*place]));
+    let places: Vec<_> = specs.iter().map(|_| Mutex::new(None)).collect();
+    let open_at = |place: usize| {
+        let opened = open_beside(&specs[place], count, options, merge);
+        let is_open = opened.is_ok();
+        *places[place].lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+        is_open
+    };
+    let (next, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    in_threads(interfaces.len(), || {
+        while !has_failed.load(Ordering::Relaxed)
+            && let Some(place) = interfaces.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            if !open_at(*place) {
+                has_failed.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+    if !has_failed.load(Ordering::Relaxed) {
+        // The order of capture files matters.
+        let _ = others.into_iter().all(open_at);
+    }
+    let mut all = Vec::new();
+    // Places are begun in their order, so what is missing comes after a failure.
+    for (place, opened) in places.into_iter().enumerate() {
+        match opened.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(Ok(opened)) => all.extend(opened),
+            Some(Err(error)) => return Err((place, error)),
+            None => {}
+        }
+    }
+    Ok(all)
+}
+
+/// Closes ports at the same time, since closing an interface is mostly waiting.
+pub fn close_all(ports: Vec<Box<dyn Port>>) {
+    let (count, ports) = (ports.len(), Mutex::new(ports));
+    let next = || ports.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    in_threads(count, || while next().is_some() {});
+}
+
+/// Whether a port stands on an interface of the system.
+fn is_of_system(spec: &PortSpec) -> bool {
+    matches!(
+        spec.kind,
+        PortKind::Interface { .. } | PortKind::Xdp { .. } | PortKind::Packet { .. } | PortKind::Tap { .. }
+    )
+}
+
+/// Does work of which there are so many pieces in several threads, each of which takes pieces until none is left.
+fn in_threads(pieces: usize, work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        for _ in 1..pieces.min(THREADS) {
+            // Without a thread it takes longer.
+            let _ = thread::Builder::new()
+                .name("ports".to_owned())
+                .spawn_scoped(scope, &work);
+        }
+        work();
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,6 +347,30 @@ mod tests {
         let mut burst = forebay_packet::Burst::default();
         assert_eq!(opened.port.receive(&mut burst, 32, 0), Ok(1));
         assert_eq!((opened.number, opened.port.name()), (4, "mem4"));
+    }
+
+    #[test]
+    fn ports_are_opened_in_their_order() {
+        let specs = |texts: &[&str]| PortSpec::parse_all(texts.iter().copied()).expect("correct texts");
+        let open = |texts: &[&str]| open_all(&specs(texts), 1, &OpenOptions::default(), &Merge::default());
+        let opened = open(&["5@mem:", "1@loopback:", "3@timer:1ms,1"]).map_err(|(_, error)| error);
+        let numbers: Vec<u32> = opened
+            .expect("they are always there")
+            .iter()
+            .map(|port| port.number)
+            .collect();
+        assert_eq!(numbers, [5, 1, 3]);
+        let texts = [
+            "1@mem:",
+            "2@nowhere0",
+            "3@mem:",
+            "4@nowhere1",
+            "5@pcap:/nonexistent/in.pcap",
+        ];
+        let Err((place, error)) = open(&texts) else {
+            panic!("no such interface")
+        };
+        assert_eq!(place, 1, "{error}");
     }
 
     #[test]

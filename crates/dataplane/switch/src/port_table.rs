@@ -63,6 +63,13 @@ impl PortTable {
         }
     }
 
+    /// Takes all ports.
+    pub(crate) fn take_all(&mut self) -> Vec<Box<dyn Port>> {
+        self.places.clear();
+        let slots = std::mem::take(&mut self.slots).into_iter();
+        slots.map(|slot| slot.port).collect()
+    }
+
     /// The index of a port in their order.
     #[inline]
     pub(crate) fn place(&self, number: u32) -> Option<usize> {

@@ -321,6 +321,11 @@ impl Switch {
         (std::mem::take(&mut self.digests.waiting), self.digests.lost)
     }
 
+    /// Takes all ports away.
+    pub fn detach_all(&mut self) -> Vec<Box<dyn Port>> {
+        self.ports.take_all()
+    }
+
     /// Completes the files that ports write. A port that cannot has failed: see [`Switch::take_failures`].
     pub fn flush(&mut self) {
         self.ports.flush_files();

@@ -18,6 +18,7 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::sync::OnceLock;
 
 use crate::interfaces::Interface;
 use crate::system;
@@ -84,11 +85,17 @@ impl Redirect {
     }
 }
 
+/// The number of the function that tells a tag. It is looked for once, since all of the kernel's types are read for it.
+fn number_of_tell_tag() -> Option<i32> {
+    static NUMBER: OnceLock<Option<i32>> = OnceLock::new();
+    *NUMBER.get_or_init(|| btf::function_number(TELL_TAG))
+}
+
 /// Loads the best program that the driver takes, and attaches it.
 fn attach_program(map: OwnedFd, index: u32, how: Attachment) -> io::Result<OwnedFd> {
     let attach = |program: OwnedFd| bpf::attach_xdp(program.as_fd(), index, how);
     if how == Attachment::Native
-        && let Some(tell_tag) = btf::function_number(TELL_TAG)
+        && let Some(tell_tag) = number_of_tell_tag()
     {
         let demands = Demands {
             fragments: true,

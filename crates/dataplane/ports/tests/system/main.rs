@@ -3,6 +3,7 @@
 
 mod beside;
 mod interfaces;
+mod many;
 mod namespace;
 mod network;
 mod returning;
