@@ -5,6 +5,7 @@
 use crate::working;
 use anyhow::{Context, Result};
 use clap::error::ContextKind;
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -207,7 +208,7 @@ pub fn message(text: &str) {
 /// Writes over the line on the standard error that says what is being done, if a person reads it; an empty text removes
 /// it.
 pub fn progress(text: &str) {
-    if io::stderr().is_terminal() {
+    if takes_sequences(&io::stderr()) {
         message(&format!("\r\x1b[K{text}"));
     }
 }
@@ -221,12 +222,28 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Whether messages on the standard error may have colours.
 pub fn colour() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+    takes_sequences(&io::stderr()) && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Whether this is a terminal that knows sequences for colours and for moving the cursor.
+pub fn takes_sequences(output: &impl IsTerminal) -> bool {
+    output.is_terminal() && !is_dumb(std::env::var_os("TERM").as_deref())
+}
+
+/// Whether a terminal of this sort (`TERM`) prints sequences as text: that of an editor, for example.
+fn is_dumb(sort: Option<&OsStr>) -> bool {
+    sort.is_some_and(|sort| sort == "dumb")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dumb_terminal_gets_no_sequences() {
+        assert!(is_dumb(Some(OsStr::new("dumb"))));
+        assert!(!is_dumb(Some(OsStr::new("xterm-256color"))) && !is_dumb(None));
+    }
 
     #[test]
     fn a_record_is_an_object_on_a_line() {

@@ -16,7 +16,7 @@ use forebay_switch::QueueReport;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::Write as _;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Statistics {
     /// means.
     pub fn new(clock: Clock, interval_seconds: f64, json: bool, means: BTreeMap<u32, PresentMeans>) -> Statistics {
         let now_ns = clock.now_ns();
-        let in_place = !json && std::io::stdout().is_terminal();
+        let in_place = !json && output::takes_sequences(&std::io::stdout());
         Statistics {
             table: PortTable::new(means),
             clock,

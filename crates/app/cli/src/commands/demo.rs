@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::{Context, Result};
 use forebay_demo::screen::Silent;
 use forebay_demo::{Method, Options, Screen};
-use std::io::{IsTerminal, stdout};
+use std::io::stdout;
 use std::path::PathBuf;
 
 /// Arguments of `forebay demo`.
@@ -58,7 +58,7 @@ fn parse_methods(text: &str) -> Result<Methods, String> {
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let stop = stop_on_signals()?;
     let mut terminal = Terminal {
-        in_place: stdout().is_terminal(),
+        in_place: output::takes_sequences(&stdout()),
     };
     let screen: &mut dyn Screen = if arguments.json { &mut Silent } else { &mut terminal };
     let result = forebay_demo::run(&options(arguments)?, screen, &stop);

@@ -11,7 +11,6 @@ use forebay_protocol::p4::v1::{DigestEntry, DigestList, DigestListAck, Entity};
 use forebay_shell::rates::Rates;
 use forebay_shell::{Limit, Record, Watching, listing, show};
 use signal_hook::consts::SIGINT;
-use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -106,7 +105,7 @@ fn refresh(session: &Session, records: &[Record], lines: usize) -> Result<usize>
     } else {
         listing::text(records)
     };
-    let shown = if std::io::stdout().is_terminal() {
+    let shown = if output::takes_sequences(&std::io::stdout()) {
         in_place(&text, lines)
     } else {
         format!("\n{text}")
