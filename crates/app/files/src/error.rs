@@ -25,6 +25,8 @@ pub enum Error {
     Binary(PathBuf, String),
     /// It is text, and a line of it is not UTF-8; what it should be the text of is named.
     NotUtf8(PathBuf, String, usize),
+    /// It is a program whose path is not UTF-8: messages and `#include` know files by text.
+    PathNotUtf8(PathBuf),
     /// It is an STF test where a program is named.
     IsTest(PathBuf),
     /// It is no P4Info, for this reason.
@@ -58,6 +60,11 @@ impl fmt::Display for Error {
             Error::NotUtf8(path, wanted, line) => write!(
                 f,
                 "{}:{line}: a character is not in UTF-8; save the {wanted} in this encoding",
+                path.display()
+            ),
+            Error::PathNotUtf8(path) => write!(
+                f,
+                "the path {} is not in UTF-8; rename the program, or the folder that it is in",
                 path.display()
             ),
             Error::IsTest(path) => write!(

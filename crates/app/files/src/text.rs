@@ -86,6 +86,9 @@ pub fn check_program(path: &Path) -> Result<(), Error> {
     if path.extension().is_some_and(|extension| extension == "stf") {
         return Err(Error::IsTest(path.to_path_buf()));
     }
+    if path.to_str().is_none() {
+        return Err(Error::PathNotUtf8(path.to_path_buf()));
+    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use forebay_files::{
 };
 use forebay_sim::Library;
 use std::fs::Permissions;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -91,6 +92,20 @@ fn a_text_in_another_encoding_is_no_binary_file() {
     let place = format!("{}:2: ", path.display());
     assert!(latin.starts_with(&place) && latin.contains("UTF-8"), "{latin}");
     assert!(message(b"\x7fELF\x02\x00\xff").contains("is a binary file"));
+}
+
+#[test]
+fn a_program_whose_path_is_no_text_is_told() {
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.p4");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    write(&path, "").expect("a file");
+    let error = compile_file(&path, &CompileOptions::default()).err();
+    assert!(
+        error
+            .expect("it cannot be named")
+            .to_string()
+            .contains("is not in UTF-8")
+    );
 }
 
 #[test]
