@@ -162,6 +162,12 @@ impl Interface {
         answer
     }
 
+    /// Whether it is still called as when it was found. One that was renamed cannot be opened again by its name.
+    pub(crate) fn has_its_name(&self) -> bool {
+        let name = interface::interface_name(self.asking.as_fd(), self.index);
+        name.is_ok_and(|name| name == self.name)
+    }
+
     /// The longest packet without its Ethernet header, in bytes; 1500 when it is gone.
     pub(crate) fn mtu(&self) -> usize {
         interface::interface_mtu(self.asking.as_fd(), self.index).unwrap_or(1500)
@@ -214,9 +220,8 @@ impl QueueWatch {
         if std::mem::replace(&mut self.links, links) == links {
             return false;
         }
-        let name = interface::interface_name(interface.asking.as_fd(), interface.index);
         // Queues for sending have links too.
-        name.is_ok_and(|name| name == interface.name) && interface.receive_queues() != self.queues
+        interface.has_its_name() && interface.receive_queues() != self.queues
     }
 }
 

@@ -130,9 +130,10 @@ impl XdpPort {
     fn look_at_interface(&mut self) {
         let mtu = self.interface.mtu();
         self.is_cut_off |= self.sockets.iter().any(XdpSocket::has_lost_interface);
-        // Drivers that run the program and take such an MTU can also give frames in pieces. Without the driver, frames
-        // that fit go on to come.
-        self.is_cut_off |= self.is_native() && mtu + open::HEADERS > self.sockets[0].longest_received();
+        // Drivers that run the program and take such an MTU can also give frames in pieces. Without the driver, or where
+        // the interface could not be opened again, frames that fit go on to come.
+        let is_longer = mtu + open::HEADERS > self.sockets[0].longest_received();
+        self.is_cut_off |= is_longer && self.is_native() && self.interface.has_its_name();
         self.state = if self.is_cut_off {
             PortState::Gone
         } else {

@@ -277,6 +277,35 @@ fn an_interface_that_was_renamed_is_named_as_it_is_called_now() {
 }
 
 #[test]
+fn a_renamed_interface_whose_mtu_is_raised_stays() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter(|| {
+        let mut port = open_text("0@xdp:s0", false).expect("the interface is there");
+        network.switch.ip("link set s0 down");
+        network.switch.ip("link set s0 name s9");
+        network.switch.ip("link set s9 up");
+        network.switch.ip("link set s9 mtu 3000");
+        wait_for(&mut *port, PortState::Up);
+        let mut burst = Burst::default();
+        for _ in 0..1000 {
+            port.receive(&mut burst, 32, 0).expect("it is there");
+            burst.clear();
+            assert_ne!(
+                port.state(),
+                PortState::Gone,
+                "it could not be opened again by its name"
+            );
+        }
+        let mut far = network
+            .left
+            .enter(|| PacketPort::open("eth0", false))
+            .expect("it is there");
+        assert_eq!(send(&mut far, &[frame(88)]), Ok(1));
+        receive_until(&mut *port, |received| received == frame(88));
+    });
+}
+
+#[test]
 fn an_interface_that_another_switch_holds_is_refused_unless_forced() {
     let Some(network) = Network::new() else { return };
     network.switch.enter(|| {
