@@ -52,7 +52,7 @@ pub(super) fn push(session: &mut Session, push: &Push) -> Result<()> {
     let (p4info, blob) = match &push.p4info {
         Some(info) => (read_info(Path::new(info))?, blob(path, &push.defines)?),
         None if path.extension().is_some_and(|extension| extension == "p4") => compiled(path, &push.defines)?,
-        None => (info_beside(path)?, read_blob(path)?),
+        None => compiled_before(path)?,
     };
     let action = if push.keeps_state {
         Action::ReconcileAndCommit
@@ -99,6 +99,13 @@ fn compiled(path: &Path, defines: &[String]) -> Result<(P4Info, Vec<u8>)> {
     Ok((forebay_protocol::p4info::from_compiler(&info), blob))
 }
 
+/// A program that was compiled before, with the P4Info beside it.
+fn compiled_before(path: &Path) -> Result<(P4Info, Vec<u8>)> {
+    // Of a file that is not there no P4Info is missing.
+    let blob = read_blob(path)?;
+    Ok((info_beside(path)?, blob))
+}
+
 fn read_blob(path: &Path) -> Result<Vec<u8>> {
     Ok(forebay_files::bytes(path)?)
 }
@@ -128,6 +135,16 @@ fn info_beside(path: &Path) -> Result<P4Info> {
 mod tests {
     use super::*;
     use forebay_protocol::p4::config::v1::PkgInfo;
+
+    #[test]
+    fn a_file_that_is_not_there_lacks_no_p4info() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("program.bin");
+        let said = || compiled_before(&program).expect_err("there is no P4Info").to_string();
+        assert!(said().starts_with("cannot read "), "{}", said());
+        files::write(&program, "a program").expect("a file");
+        assert!(said().contains("--p4info FILE"), "{}", said());
+    }
 
     #[test]
     fn the_p4info_of_the_programs_own_name_goes_first() {
