@@ -56,10 +56,8 @@ impl CallError {
             cause = inner.source();
         }
         causes.dedup();
-        let error = CallError::local(format!(
-            "cannot connect to {address}: {}; does `forebay run … --grpc` run there?",
-            causes.join(": ")
-        ));
+        let causes = causes.join(": ");
+        let error = CallError::local(format!("cannot connect to {address}: {causes}; {}", advice(&causes)));
         CallError {
             is_connection_refused,
             ..error
@@ -250,9 +248,43 @@ fn name(code: Code) -> &'static str {
     }
 }
 
+/// What to do about a connection that does not come about, by the words of TLS about it.
+fn advice(causes: &str) -> &'static str {
+    let known = [
+        (
+            "CaUsedAsEndEntity",
+            "the switch shows the certificate of an authority; it needs one of its own, with CA:FALSE, that the authority has signed",
+        ),
+        (
+            "UnknownIssuer",
+            "the authority of --ca has not signed the certificate of the switch",
+        ),
+        (
+            "not valid for name",
+            "the certificate of the switch is for another name, which --server-name can say",
+        ),
+        ("invalid peer certificate", "the switch needs another certificate"),
+        ("InvalidContentType", "the switch does not use TLS: leave --ca out"),
+    ];
+    let found = known.iter().find(|(words, _)| causes.contains(words));
+    found.map_or("does `forebay run … --grpc` run there?", |(_, advice)| advice)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_tls_refuses_has_other_advice_than_what_is_not_there() {
+        let refused = "transport error: tcp connect error: Connection refused (os error 111)";
+        assert!(advice(refused).contains("--grpc"));
+        let issuer = "transport error: invalid peer certificate: UnknownIssuer";
+        assert!(advice(issuer).contains("--ca"));
+        let plain = "transport error: received corrupt message of type InvalidContentType";
+        assert!(advice(plain).contains("does not use TLS"));
+        let other = "transport error: invalid peer certificate: Expired";
+        assert!(!advice(other).contains("forebay run"));
+    }
 
     #[derive(Debug)]
     struct Layer(&'static str, Option<Box<Layer>>);
