@@ -311,6 +311,7 @@ impl ControlOptions {
             keeps_state: self.save.save_state.is_some(),
             keeps_learned: self.save.save_learned,
             origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),
+            origin_info: start.known.as_ref().map(|(info, _)| info.clone()),
         }
     }
 

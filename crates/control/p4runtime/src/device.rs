@@ -59,8 +59,10 @@ pub struct Settings {
     /// without config.
     pub is_bmv2: bool,
     /// Names the program that the switch is started with; empty when there is none. State that is restored must be of
-    /// it.
+    /// it, or of one with the same P4Info.
     pub origin: Vec<u8>,
+    /// The P4Info of that program.
+    pub origin_info: Option<P4Info>,
 }
 
 /// The time of a call.

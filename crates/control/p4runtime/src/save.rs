@@ -23,6 +23,7 @@ use crate::schema::dictionary::Dictionary;
 use crate::status::{Code, Error};
 use forebay_ir::TableId;
 use forebay_pipeline::{Entry, Pipeline};
+use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
 use forebay_protocol::p4::v1::update::Type;
 use forebay_protocol::p4::v1::write_request::Atomicity;
@@ -43,6 +44,41 @@ pub(crate) struct Snapshot {
     /// The time of packets when all of it was kept; see [`clock`].
     #[prost(uint64, tag = "4")]
     clock_ns: u64,
+    /// The P4Info of the program that the switch was started with.
+    #[prost(message, optional, tag = "5")]
+    origin_info: Option<P4Info>,
+}
+
+impl Snapshot {
+    /// Makes it that of the program that the switch is started with, which is another than before: compiled by another
+    /// version of the compiler, or changed where controllers do not see it.
+    ///
+    /// # Errors
+    /// When controllers would see the change.
+    fn follow(&mut self, settings: &Settings) -> Result<(), Error> {
+        let states = || [&self.running, &self.saved].into_iter().flatten();
+        let configs = states().filter_map(|state| state.config.as_ref());
+        let mut of_origin = configs.filter(|config| config.p4_device_config == self.origin);
+        // Snapshots of earlier versions have it only of the programs that they hold.
+        let held = of_origin.next().and_then(|config| config.p4info.as_ref());
+        let info = self.origin_info.as_ref().or(held);
+        if info.is_none() || info != settings.origin_info.as_ref() {
+            return Err(Error::precondition(
+                "what was kept belongs to another program than that of the command line: push the new one to the running \
+                 switch with RECONCILE_AND_COMMIT, or keep its state in another folder",
+            ));
+        }
+        for state in [&mut self.running, &mut self.saved].into_iter().flatten() {
+            if let Some(config) = &mut state.config
+                && config.p4_device_config == self.origin
+            {
+                config.p4_device_config.clone_from(&settings.origin);
+            }
+        }
+        self.origin.clone_from(&settings.origin);
+        self.origin_info.clone_from(&settings.origin_info);
+        Ok(())
+    }
 }
 
 /// Bytes that are kept after those of a snapshot: the time of packets by then, from which a switch goes on that is
@@ -98,6 +134,7 @@ impl Device {
             saved: self.saved.as_ref().map(|saved| state(saved, &self.settings)),
             origin: self.settings.origin.clone(),
             clock_ns: 0,
+            origin_info: self.settings.origin_info.clone(),
         };
         snapshot.encode_to_vec()
     }
@@ -108,12 +145,9 @@ impl Device {
     /// # Errors
     /// When something cannot be loaded or written again; the message says what. Nothing runs then.
     pub fn restore(settings: Settings, snapshot: &[u8], batches: &[Vec<u8>], now: Now) -> Result<Device, Error> {
-        let snapshot = Snapshot::decode(snapshot).map_err(unreadable)?;
+        let mut snapshot = Snapshot::decode(snapshot).map_err(unreadable)?;
         if snapshot.origin != settings.origin && !settings.origin.is_empty() {
-            return Err(Error::precondition(
-                "what was kept belongs to another program than that of the command line: push the new one to the running \
-                 switch with RECONCILE_AND_COMMIT, or keep its state in another folder",
-            ));
+            snapshot.follow(&settings)?;
         }
         let now = Now {
             switch_ns: now.switch_ns.max(snapshot.clock_ns),
@@ -121,6 +155,7 @@ impl Device {
         };
         let mut device = Device::new(Settings {
             origin: snapshot.origin,
+            origin_info: snapshot.origin_info,
             ..settings
         });
         device.clock_ns = snapshot.clock_ns;

@@ -361,6 +361,38 @@ fn state_of_another_program_is_refused() {
     assert!(error.message.contains("cannot be read"), "{error}");
 }
 
+/// As after an upgrade, when the compiler gives another program for the same source.
+#[test]
+fn state_of_the_same_program_compiled_anew_is_kept() {
+    let source = super::support::PROGRAM;
+    let info = config_of(source).p4info;
+    let of = |blob: &[u8]| Settings {
+        origin: blob.to_vec(),
+        origin_info: info.clone(),
+        ..settings()
+    };
+    let mut before = Switch::keeping(source, of(source.as_bytes()));
+    before.insert(ENTITIES[3]);
+    let snapshot = before.device.snapshot();
+    let anew = format!("{source}\n// Compiled anew.\n");
+    let restore = |settings| Device::restore(settings, &snapshot, &[], Now::default());
+    let mut restarted = Switch::empty();
+    restarted.device = restore(of(anew.as_bytes())).unwrap();
+    restarted.pipeline = restarted.device.pipeline().cloned();
+    restarted.ids = before.ids.clone();
+    assert_eq!(restarted.everything(), before.everything());
+    let again = Device::restore(of(anew.as_bytes()), &restarted.device.snapshot(), &[], Now::default());
+    assert_eq!(
+        again.unwrap().snapshot(),
+        restarted.device.snapshot(),
+        "it is of the new program"
+    );
+    let mut other = of(b"another");
+    other.origin_info = config_of(STORED).p4info;
+    let error = restore(other).unwrap_err();
+    assert!(error.message.contains("another program"), "{error}");
+}
+
 /// Members and groups with number 0 come with the entries that a switch is started with; no controller can write them.
 #[test]
 fn members_and_groups_with_number_0() {
