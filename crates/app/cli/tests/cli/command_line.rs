@@ -94,6 +94,10 @@ fn what_cannot_be_done_is_said_plainly() {
         ),
         (vec!["ctl", "--ca", &program(), "info"], "has no certificate in PEM"),
         (
+            vec!["run", &program(), "-i", "0@no-such-if", "--wait-interfaces", "1.5"],
+            "waiting for `no-such-if`, 1.5 s at most",
+        ),
+        (
             vec!["function", "run", "nat44", "-i", "1@mem:", "--functions"],
             "--functions needs a value",
         ),
