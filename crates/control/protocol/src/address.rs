@@ -84,11 +84,20 @@ impl FromStr for Address {
     }
 }
 
+/// The most bytes of the path of a socket on Linux: a zero byte ends it.
+const SOCKET_PATH_MAX: usize = 107;
+
 /// `unix:PATH` and `unix:///PATH`.
 fn unix(path: &str) -> Result<Address, AddressError> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if path.is_empty() {
         Err(wrong("unix:", "the path of the socket is missing"))
+    } else if path.len() > SOCKET_PATH_MAX {
+        let why = format!(
+            "the path of a socket has at most {SOCKET_PATH_MAX} bytes, this one has {}",
+            path.len()
+        );
+        Err(wrong(&format!("unix:{path}"), &why))
     } else {
         Ok(Address::Unix(PathBuf::from(path)))
     }
@@ -183,6 +192,10 @@ mod tests {
             ("localhost:99999", "`99999` is no port"),
             ("70000", "`70000` is no port"),
             ("unix:", "the path of the socket is missing"),
+            (
+                "unix:/tmp/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/s",
+                "at most 107 bytes, this one has 108",
+            ),
             ("a/b:1", "`a/b` is no host"),
             ("", "the port is missing"),
         ];
