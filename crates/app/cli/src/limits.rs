@@ -5,6 +5,10 @@ use forebay_server::Limits;
 use std::path::Path;
 use std::time::Duration;
 
+/// The most connections that can be allowed: more than a machine has. The server counts them by a semaphore, which has a
+/// limit.
+const CONNECTIONS_MAX: u64 = 1 << 24;
+
 /// Memory of the program's state.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MemoryOptions {
@@ -30,7 +34,7 @@ pub struct ServerLimits {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     push_memory: Option<u64>,
     /// Connections at a time
-    #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u64, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections as u64, value_parser = clap::value_parser!(u64).range(1..=CONNECTIONS_MAX))]
     grpc_connections: u64,
     /// Calls of one connection at a time
     #[arg(long, value_name = "N", default_value_t = Limits::default().calls_per_connection, value_parser = clap::value_parser!(u32).range(1..))]

@@ -94,6 +94,17 @@ fn what_cannot_be_done_is_said_plainly() {
         ),
         (vec!["ctl", "--ca", &program(), "info"], "has no certificate in PEM"),
         (
+            vec![
+                "run",
+                &program(),
+                "-i",
+                "0@mem:",
+                "--grpc-connections",
+                "18446744073709551615",
+            ],
+            "invalid value '18446744073709551615' for '--grpc-connections <N>'",
+        ),
+        (
             vec!["run", &program(), "-i", "0@no-such-if", "--wait-interfaces", "1.5"],
             "waiting for `no-such-if`, 1.5 s at most",
         ),
