@@ -257,19 +257,20 @@ pub fn open_shares(spec: &PortSpec, count: usize, options: &OpenOptions) -> Resu
     Ok(numbered.collect())
 }
 
-/// Opens ports as [`open_beside`] does, in their order; interfaces at the same time, since opening one is mostly waiting.
+/// Opens ports as [`open_beside`] does, and returns them in their order. Interfaces are opened at the same time, since
+/// opening one is mostly waiting; capture files last, since those that are written are emptied.
 ///
 /// # Errors
-/// Of the first port that cannot be opened, with its place among `specs`. No port is open then, and where that is an
-/// interface no file was emptied.
+/// Of a port that cannot be opened, with its place among `specs`. No port is open then.
 pub fn open_all(
     specs: &[PortSpec],
     count: usize,
     options: &OpenOptions,
     merge: &Merge,
 ) -> Result<Vec<OpenedPort>, (usize, OpenError)> {
-    let (interfaces, others): (Vec<usize>, Vec<usize>) =
+    let (interfaces, mut others): (Vec<usize>, Vec<usize>) =
         (0..specs.len()).partition(|place| is_of_system(&specs[*place]));
+    others.sort_by_key(|place| matches!(specs[*place].kind, PortKind::Pcap { .. }));
     let places: Vec<_> = specs.iter().map(|_| Mutex::new(None)).collect();
     let open_at = |place: usize| {
         let opened = open_beside(&specs[place], count, options, merge);
@@ -288,11 +289,10 @@ pub fn open_all(
         }
     });
     if !has_failed.load(Ordering::Relaxed) {
-        // The order of capture files matters.
+        // Their order matters where their packets are merged.
         let _ = others.into_iter().all(open_at);
     }
     let mut all = Vec::new();
-    // Places are begun in their order, so what is missing comes after a failure.
     for (place, opened) in places.into_iter().enumerate() {
         match opened.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(Ok(opened)) => all.extend(opened),
@@ -360,17 +360,26 @@ mod tests {
             .map(|port| port.number)
             .collect();
         assert_eq!(numbers, [5, 1, 3]);
-        let texts = [
-            "1@mem:",
-            "2@nowhere0",
-            "3@mem:",
-            "4@nowhere1",
-            "5@pcap:/nonexistent/in.pcap",
-        ];
-        let Err((place, error)) = open(&texts) else {
-            panic!("no such interface")
+        let Err((place, error)) = open(&["1@mem:", "2@nowhere0", "3@mem:", "4@nowhere1"]) else {
+            panic!("there are no such interfaces")
         };
         assert_eq!(place, 1, "{error}");
+    }
+
+    #[test]
+    fn no_file_is_emptied_for_a_port_that_cannot_be_opened() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kept = folder.path().join("kept.pcap").display().to_string();
+        std::fs::write(&kept, "content").expect("a folder");
+        for wrong in ["2@nowhere0", "2@vhost:/nonexistent/socket"] {
+            let texts = [format!("1@pcap:,{kept}"), wrong.to_owned()];
+            let specs = PortSpec::parse_all(texts.iter().map(String::as_str)).expect("correct texts");
+            let Err((place, error)) = open_all(&specs, 1, &OpenOptions::default(), &Merge::default()) else {
+                panic!("it cannot be opened")
+            };
+            assert_eq!(place, 1, "{error}");
+            assert_eq!(std::fs::read(&kept).expect("it is there"), b"content");
+        }
     }
 
     #[test]
