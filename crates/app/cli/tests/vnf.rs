@@ -59,6 +59,7 @@ fn a_function_that_does_not_start_leaves_nothing() {
     let done = forebay(&[&["vnf", "up", "portfwd"], &words[..]].concat());
     assert_eq!(done.code, 2, "{}", done.stderr);
     assert!(done.stderr.contains("missing.pcap"), "{}", done.stderr);
+    assert!(!done.stderr.contains("\"error\":"), "it is said once: {}", done.stderr);
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 

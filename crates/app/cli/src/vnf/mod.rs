@@ -224,6 +224,8 @@ impl RunFolder {
                     format!(" within {} s", START_PATIENCE.as_secs())
                 };
                 let said = String::from_utf8_lossy(&said);
+                // The same follows as JSON, on the standard output.
+                let said = said.split("\n{\n").next().unwrap_or_default();
                 bail!("`{}` does not start{when}\n{}", instance.name, said.trim());
             }
             std::thread::sleep(LOOK);
