@@ -102,6 +102,11 @@ fn of_file(text: &str, run: &Command, written: &[OsString]) -> Result<Vec<OsStri
     let mut words = Vec::new();
     for (key, value) in &table {
         let at = format!(":{}: ", line_of(text, key));
+        if value.is_table() {
+            return Err(format!(
+                "{at}`{key}` begins a section; the file has none, options stand one after another, as in `workers = 2`"
+            ));
+        }
         let argument = argument(run, key).map_err(|message| format!("{at}{message}"))?;
         if is_written(run, argument, written) {
             continue;
@@ -113,11 +118,11 @@ fn of_file(text: &str, run: &Command, written: &[OsString]) -> Result<Vec<OsStri
     Ok(words)
 }
 
-/// The line of a key, from 1.
+/// The line of a key, from 1: of its value, or of the section of its name.
 fn line_of(text: &str, key: &str) -> usize {
     let is_it = |line: &str| {
-        let behind = line.trim_start().trim_start_matches('"').strip_prefix(key);
-        behind.is_some_and(|behind| behind.trim_start_matches('"').trim_start().starts_with('='))
+        let behind = line.trim_start().trim_start_matches(['[', '"', ' ']).strip_prefix(key);
+        behind.is_some_and(|behind| behind.trim_start_matches('"').trim_start().starts_with(['=', '.', ']']))
     };
     text.lines().position(is_it).map_or(1, |index| index + 1)
 }
@@ -299,7 +304,7 @@ mod tests {
 
     #[test]
     fn mistakes_have_a_line_and_a_hint() {
-        let error = |text| read(text, &[]).expect_err(text);
+        let error = |text: &str| read(text, &[]).expect_err(text);
         assert_eq!(
             error("workers = 1\n\nwrokers = 2\n"),
             ":3: `forebay run` has no option `wrokers`; did you mean `workers`?"
@@ -313,6 +318,17 @@ mod tests {
             error("workers = true\n"),
             ":1: `workers` needs a value, not true or false"
         );
+        for section in [
+            "[run]\n",
+            "[ run ]\nworkers = 2\n",
+            "[[run]]\n",
+            "run.workers = 2\n",
+            "run = { workers = 2 }\n",
+        ] {
+            let message = error(&format!("workers = 1\n\n{section}"));
+            assert!(message.starts_with(":3: "), "{message}");
+        }
+        assert!(error("[run]\nworkers = 2\n").contains("`run` begins a section"));
         assert!(error("workers = \n").starts_with(":1: "));
         assert!(error("workers = 1\n\nworkers = 2\n").starts_with(":3: "));
         assert!(error("workers = 1\ninterfaces = [\"1@a\"\n").starts_with(":2: "));
