@@ -80,10 +80,15 @@ impl Returning {
         ports.into_iter().enumerate().map(around).collect()
     }
 
-    /// The port, if it is there or has just come back.
+    /// The port, if it is there or has just come back. It is given up as soon as another share is gone: they are opened
+    /// together, and until then packets of that share would be lost, also while this one is too busy to look.
     #[inline]
     fn present(&mut self) -> Option<&mut Boxed> {
-        if self.present.is_none() {
+        if self.present.is_some() {
+            if self.group.away.load(Ordering::Relaxed) > 0 {
+                self.vanish();
+            }
+        } else {
             let place = &self.group.places[self.share];
             if place.is_there.swap(false, Ordering::Acquire) {
                 self.present = place.port.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::namespace::Namespace;
 use crate::network::{Network, PATIENCE, frame, receive_until, send};
 use forebay_packet::{Burst, DropReason, Port, PortState};
-use forebay_ports::{Clock, OpenError, OpenOptions, PacketPort, PortSpec, open};
+use forebay_ports::{Clock, OpenError, OpenOptions, PacketPort, PortSpec, open, open_shares};
 
 fn open_text(text: &str, force: bool) -> Result<Box<dyn Port>, OpenError> {
     let options = OpenOptions {
@@ -111,6 +111,34 @@ fn an_interface_that_gets_an_address_is_the_kernels_too() {
         let means = opened.means.now();
         assert_eq!(means.kind, "packet", "{means}");
         assert!(means.reason.expect("there is one").contains("address"));
+    });
+}
+
+#[test]
+fn shares_of_an_interface_are_opened_again_together() {
+    let (Some(switch), Some(host)) = (Namespace::new(), Namespace::new()) else {
+        return;
+    };
+    switch.veth_with("s0", &host, "eth0", "numtxqueues 2 numrxqueues 2");
+    switch.enter(|| {
+        let spec = PortSpec::parse("0@s0").expect("a correct text");
+        let opened = open_shares(&spec, 2, &OpenOptions::default()).expect("the interface is there");
+        let means = opened[0].means.clone();
+        let mut shares: Vec<Box<dyn Port>> = opened.into_iter().map(|opened| opened.port).collect();
+        assert_eq!((shares.len(), means.now().kind), (2, "xdp"));
+        shares
+            .iter_mut()
+            .for_each(|share| wait_for(&mut **share, PortState::Up));
+        switch.ip("addr add 10.9.0.3/24 dev s0");
+        wait_for(&mut *shares[0], PortState::Gone);
+        // Once is too seldom to find out by itself.
+        let mut burst = Burst::default();
+        shares[1].receive(&mut burst, 32, 0).expect("its absence is no error");
+        assert_eq!(shares[1].state(), PortState::Gone);
+        shares
+            .iter_mut()
+            .for_each(|share| wait_for(&mut **share, PortState::Up));
+        assert_eq!(means.now().kind, "packet");
     });
 }
 
