@@ -38,6 +38,8 @@ def check_exposure(tree):
     units = sorted((tree.folder / "lib/systemd/system").glob("forebay*.service"))
     check(len(units) == 4, f"there are {', '.join(unit.name for unit in units)}")
     for unit in units:
+        is_told = "\nAssertPathExists=/etc/forebay/%i." in unit.read_text()
+        check(is_told, f"systemctl start of {unit.name} for a name without its file fails, and is not passed over")
         done = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True)
         found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
         said = f"{found[1] if found else done.stderr}, below 2.5"
