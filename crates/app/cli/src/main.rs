@@ -6,7 +6,7 @@
 //! for interfaces (`interfaces`), what a host lacks (`doctor`), functions that run on their own (`vnf`) and tests
 //! (`test_suite`) and telling how they went (`test_report`, `junit`), showing how far simulations and tests are
 //! (`simulation_progress`, `tester_progress`) or that a command works (`working`), working on all processors (`parallel`), counting ports (`port_table`,
-//! `statistics`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`), speaking
+//! `statistics`, `link_log`), telling which path packets take (`slow_path`), choosing what is measured (`bench_rows`), speaking
 //! with switches (`ctl`), being BMv2's switches (`simple_switch`), serving their control interface (`thrift`), logging
 //! packets in their words (`packet_log`), writing (`output`, `background_writer`), what a switch tells monitoring
 //! systems (`telemetry_options`), whether it carries traffic (`readiness`), what it spends at most (`limits`) and gives
@@ -31,6 +31,7 @@ mod functions;
 mod interfaces;
 mod junit;
 mod limits;
+mod link_log;
 mod live_view;
 mod numbers;
 mod output;

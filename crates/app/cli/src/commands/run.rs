@@ -4,6 +4,7 @@ use super::Status;
 use crate::control_plane::{self, Control, ControlOptions};
 use crate::entries::{Entries, EntriesOptions};
 use crate::interfaces;
+use crate::link_log::LinkLog;
 use crate::numbers;
 use crate::output;
 use crate::packet_log::LogOptions;
@@ -443,10 +444,15 @@ fn supervise(
     statistics: &mut Statistics,
     tell: &mut dyn FnMut(),
 ) {
+    let mut links = LinkLog::default();
     while !running.wait(LOOK) {
         tell();
         let program = running.program();
         warn(&running.events(), statistics);
+        for change in links.look(|| running.report().ports) {
+            statistics.leave_shown();
+            output::info(&change);
+        }
         statistics.note_slow_path(&program);
         let is_wanted = until.show.swap(false, Ordering::Relaxed);
         let now_ns = clock.now_ns();
