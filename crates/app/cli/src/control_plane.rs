@@ -312,6 +312,7 @@ impl ControlOptions {
             keeps_learned: self.save.save_learned,
             origin: start.known.as_ref().map(|(_, blob)| blob.clone()).unwrap_or_default(),
             origin_info: start.known.as_ref().map(|(info, _)| info.clone()),
+            reconciles: self.save.save_reconcile,
         }
     }
 

@@ -23,6 +23,10 @@ pub struct SaveOptions {
     /// what packets have written
     #[arg(long, requires = "save_state")]
     pub save_learned: bool,
+    /// When the program has changed since the state was saved, write the state to the new one, as RECONCILE_AND_COMMIT
+    /// does: what it has no place for ends the switch. Without it, a program with another P4Info does
+    #[arg(long, requires = "save_state")]
+    pub save_reconcile: bool,
     /// Leave it to the system when what was saved is on the disk: it survives the end of the switch, not of the machine
     #[arg(long, requires = "save_state")]
     pub save_unsynced: bool,

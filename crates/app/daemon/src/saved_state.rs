@@ -46,6 +46,12 @@ fn restored(folder: &Path, found: &Recovered, settings: Settings, start: Start, 
     }
     let device = Device::restore(settings, &found.snapshot, &found.batches, Now::default());
     let device = device.map_err(|error| Error::State(format!("{}: {error}", folder.display())))?;
+    if device.is_carried_over() {
+        tell(&format!(
+            "{}: the program has changed since this state was saved; the state was written to the new one",
+            folder.display()
+        ));
+    }
     let pipeline = device.pipeline().map_or(start.pipeline, Arc::clone);
     Ok(Start {
         pipeline,

@@ -63,6 +63,8 @@ pub struct Settings {
     pub origin: Vec<u8>,
     /// The P4Info of that program.
     pub origin_info: Option<P4Info>,
+    /// Whether state that is restored, of a program with another P4Info, is written to the new one.
+    pub reconciles: bool,
 }
 
 /// The time of a call.
@@ -120,6 +122,8 @@ pub struct Device {
     unheard: u64,
     /// The time from which packets' time goes on after a restart.
     pub(crate) clock_ns: u64,
+    /// Whether what was restored has been written to another program than it was of.
+    pub(crate) is_carried_over: bool,
 }
 
 impl Device {
@@ -143,6 +147,7 @@ impl Device {
             short_packets: 0,
             unheard: 0,
             clock_ns: 0,
+            is_carried_over: false,
         }
     }
 

@@ -50,24 +50,20 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Makes it that of the program that the switch is started with, which is another than before: compiled by another
-    /// version of the compiler, or changed where controllers do not see it.
-    ///
-    /// # Errors
-    /// When controllers would see the change.
-    fn follow(&mut self, settings: &Settings) -> Result<(), Error> {
-        let states = || [&self.running, &self.saved].into_iter().flatten();
-        let configs = states().filter_map(|state| state.config.as_ref());
-        let mut of_origin = configs.filter(|config| config.p4_device_config == self.origin);
+    /// Whether controllers cannot tell the program that it is of from one with this P4Info.
+    fn has_info(&self, info: Option<&P4Info>) -> bool {
+        let states = [&self.running, &self.saved].into_iter().flatten();
+        let mut configs = states.filter_map(|state| state.config.as_ref());
         // Snapshots of earlier versions have it only of the programs that they hold.
-        let held = of_origin.next().and_then(|config| config.p4info.as_ref());
-        let info = self.origin_info.as_ref().or(held);
-        if info.is_none() || info != settings.origin_info.as_ref() {
-            return Err(Error::precondition(
-                "what was kept belongs to another program than that of the command line: push the new one to the running \
-                 switch with RECONCILE_AND_COMMIT, or keep its state in another folder",
-            ));
-        }
+        let of_origin = configs.find(|config| config.p4_device_config == self.origin);
+        let held = of_origin.and_then(|config| config.p4info.as_ref());
+        let own = self.origin_info.as_ref().or(held);
+        own.is_some() && own == info
+    }
+
+    /// Makes it that of the program that the switch is started with, which has the same P4Info: compiled by another version
+    /// of the compiler, or changed where controllers do not see it.
+    fn follow(&mut self, settings: &Settings) {
         for state in [&mut self.running, &mut self.saved].into_iter().flatten() {
             if let Some(config) = &mut state.config
                 && config.p4_device_config == self.origin
@@ -77,7 +73,6 @@ impl Snapshot {
         }
         self.origin.clone_from(&settings.origin);
         self.origin_info.clone_from(&settings.origin_info);
-        Ok(())
     }
 }
 
@@ -146,16 +141,25 @@ impl Device {
     /// When something cannot be loaded or written again; the message says what. Nothing runs then.
     pub fn restore(settings: Settings, snapshot: &[u8], batches: &[Vec<u8>], now: Now) -> Result<Device, Error> {
         let mut snapshot = Snapshot::decode(snapshot).map_err(unreadable)?;
-        if snapshot.origin != settings.origin && !settings.origin.is_empty() {
-            snapshot.follow(&settings)?;
+        let is_other = snapshot.origin != settings.origin && !settings.origin.is_empty();
+        let is_changed = is_other && !snapshot.has_info(settings.origin_info.as_ref());
+        if is_changed && !settings.reconciles {
+            return Err(Error::precondition(
+                "what was kept belongs to another program than that of the command line: push the new one to the running \
+                 switch with RECONCILE_AND_COMMIT, let --save-reconcile do that at the start, or keep its state in another folder",
+            ));
         }
+        if is_other && !is_changed {
+            snapshot.follow(&settings);
+        }
+        let started_with = (settings.origin.clone(), settings.origin_info.clone());
         let now = Now {
             switch_ns: now.switch_ns.max(snapshot.clock_ns),
             ..now
         };
         let mut device = Device::new(Settings {
             origin: snapshot.origin,
-            origin_info: snapshot.origin_info,
+            origin_info: snapshot.origin_info.or_else(|| settings.origin_info.clone()),
             ..settings
         });
         device.clock_ns = snapshot.clock_ns;
@@ -169,7 +173,41 @@ impl Device {
                 message: format!("batch {number} of the log: {error}"),
             })?;
         }
+        if is_changed {
+            device.carry_over(started_with, now)?;
+        }
         Ok(device)
+    }
+
+    /// Writes what was restored to the program that the switch is started with, as `RECONCILE_AND_COMMIT` does.
+    ///
+    /// # Errors
+    /// When the new program has no place for something, or another program than the one before has been pushed.
+    fn carry_over(&mut self, (origin, info): (Vec<u8>, Option<P4Info>), now: Now) -> Result<(), Error> {
+        let old = self.running.as_ref().filter(|_| self.saved.is_none());
+        let old = old.filter(|old| old.config.p4_device_config == self.settings.origin);
+        let old = old.ok_or_else(|| {
+            Error::precondition(
+                "what was kept has a program that a controller has pushed, and the program of the command line has changed: \
+                 start with the one before, or keep the state of this one in another folder",
+            )
+        })?;
+        let config = ForwardingPipelineConfig {
+            p4info: info.clone(),
+            p4_device_config: origin.clone(),
+            cookie: None,
+        };
+        let mut new = Forwarding::load(&config, self.settings.options)?;
+        reconcile::carry_over(old, &mut new, self.ports(), now.switch_ns)?;
+        self.running = Some(new);
+        (self.settings.origin, self.settings.origin_info) = (origin, info);
+        self.is_carried_over = true;
+        Ok(())
+    }
+
+    /// Whether what was restored has been written to another program than it was of.
+    pub fn is_carried_over(&self) -> bool {
+        self.is_carried_over
     }
 
     /// Does a batch again that was kept.

@@ -393,6 +393,37 @@ fn state_of_the_same_program_compiled_anew_is_kept() {
     assert!(error.message.contains("another program"), "{error}");
 }
 
+/// As after an upgrade of a function that has got larger tables.
+#[test]
+fn state_is_written_to_a_program_that_was_changed() {
+    let source = super::support::PROGRAM;
+    let of = |source: &str| Settings {
+        origin: source.as_bytes().to_vec(),
+        origin_info: config_of(source).p4info,
+        reconciles: true,
+        ..settings()
+    };
+    let mut before = Switch::keeping(source, of(source));
+    ENTITIES.iter().for_each(|text| before.insert(text));
+    let (snapshot, larger) = (before.device.snapshot(), source.replace("size = 1024;", "size = 2048;"));
+    assert_ne!(source, larger);
+    let all = |switch: &Switch| {
+        let mut all: Vec<String> = switch.everything().iter().map(|entity| format!("{entity:?}")).collect();
+        all.sort();
+        all
+    };
+    let mut restarted = Switch::empty();
+    restarted.device = Device::restore(of(&larger), &snapshot, &[], Now::default()).unwrap();
+    assert!(restarted.device.is_carried_over());
+    restarted.pipeline = restarted.device.pipeline().cloned();
+    restarted.ids = before.ids.clone();
+    assert_eq!(all(&restarted), all(&before));
+    let again = Device::restore(of(&larger), &restarted.device.snapshot(), &[], Now::default()).unwrap();
+    assert!(!again.is_carried_over(), "it is of the new program now");
+    let error = Device::restore(of(STORED), &snapshot, &[], Now::default()).unwrap_err();
+    assert!(error.message.contains("cannot be kept"), "{error}");
+}
+
 /// Members and groups with number 0 come with the entries that a switch is started with; no controller can write them.
 #[test]
 fn members_and_groups_with_number_0() {
