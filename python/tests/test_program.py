@@ -3,13 +3,14 @@
 import gc
 import pickle
 import resource
+import warnings
 import weakref
 from pathlib import Path
 
 import pytest
 
 import forebay
-from forebay import CompileError, FileError, compile, examples
+from forebay import CompileError, FileError, ProgramWarning, compile, examples
 
 ROUTER = Path(examples.path("router.p4"))
 
@@ -28,6 +29,16 @@ def test_what_a_program_declares() -> None:
     assert program.p4info is not None and "Routing.ipv4_lpm" in program.p4info
     assert program.ir.startswith("program v1model")
     assert program.warnings == "" and program.diagnostics == []
+
+
+def test_what_the_compiler_warns_of_is_a_warning_of_python() -> None:
+    text = ROUTER.read_text().replace("standard_metadata.egress_spec = port", "standard_metadata.egress_port = port")
+    with pytest.warns(ProgramWarning, match=r"W0802.*\n.* router\.p4:63"):
+        program = compile(text, name="router.p4")
+    assert "W0802" in program.warnings
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile(ROUTER)
 
 
 def test_several_threads_may_ask_for_tables_first() -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "ForebayError",
     "InternalError",
     "LoadError",
+    "ProgramWarning",
     "ScenarioError",
     "StfError",
     "TestError",
@@ -72,3 +73,8 @@ class TestError(ForebayError):
     """A test file has mistakes, each named with its line, or its device cannot be opened."""
 
     __test__ = False
+
+
+class ProgramWarning(UserWarning):
+    """The compiler warns about a program that it accepts. The text is that of `Program.warnings`; `compile(strict=True)` refuses the program
+    instead."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from forebay import _native
+from forebay._errors import ProgramWarning
 from forebay._extras import needed
 
 if TYPE_CHECKING:
@@ -263,6 +265,11 @@ def compile(
     name
         Of a program that is given as text: what stands for its file in messages.
 
+    Warns
+    -----
+    ProgramWarning
+        The program is accepted, and probably not what is meant; `Program.warnings` has the same text.
+
     Raises
     ------
     CompileError
@@ -283,8 +290,12 @@ def compile(
     macros = _macros(define)
     if isinstance(source, str) and "\n" in source:
         native = _native.compile_text(source, name or "program.p4", folders, macros, strict)
-        return Program(native, None)
-    return Program(_native.compile_file(source, folders, macros, strict), os.fspath(source))
+        program = Program(native, None)
+    else:
+        program = Program(_native.compile_file(source, folders, macros, strict), os.fspath(source))
+    if program.warnings:
+        warnings.warn(program.warnings, ProgramWarning, stacklevel=2)
+    return program
 
 
 def _macros(define: Defines) -> list[str]:
