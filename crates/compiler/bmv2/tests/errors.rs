@@ -127,6 +127,32 @@ fn programs_for_other_architectures_are_refused() {
     }
 }
 
+/// An index would choose between headers whose fields differ.
+#[test]
+fn the_elements_of_a_stack_are_of_one_type() {
+    let stack = include_str!("../../../../tests/bmv2/stack.json");
+    let mut program: serde_json::Value = serde_json::from_str(stack).expect("JSON");
+    let element = program["header_stacks"][0]["header_ids"][0].clone();
+    let headers = program["headers"].as_array_mut().expect("an array");
+    let header = headers.iter_mut().find(|header| header["id"] == element);
+    header.expect("the first element")["header_type"] = "control_t".into();
+    let refused = read(&program.to_string(), &Known::default()).expect_err("another type");
+    assert_eq!(
+        refused.to_string(),
+        "header_stacks[0]: the elements of this stack are of different types"
+    );
+
+    let unions = include_str!("../../../../tests/bmv2/unions.json");
+    let mut program: serde_json::Value = serde_json::from_str(unions).expect("JSON");
+    let members = &mut program["header_unions"][1]["header_ids"];
+    members.as_array_mut().expect("an array").reverse();
+    let refused = read(&program.to_string(), &Known::default()).expect_err("another type");
+    assert_eq!(
+        refused.to_string(),
+        "header_union_stacks[0]: the elements of this stack are of different types"
+    );
+}
+
 /// Whichever part is removed, the reader reports it and does not panic.
 #[test]
 fn nothing_that_is_missing_is_fatal() {

@@ -34,6 +34,8 @@ pub struct Storage {
 pub struct Instance {
     /// Name.
     pub name: String,
+    /// Name of its type.
+    type_name: String,
     /// Its entry in the program and its validity; none for a struct.
     pub header: Option<(HeaderId, SlotId)>,
     /// Fields in order.
@@ -83,6 +85,10 @@ impl Storage {
         })
     }
 
+    fn type_name(&self, instance: usize) -> &str {
+        &self.instances[instance].type_name
+    }
+
     fn with_id(&self, id: u32) -> Result<usize> {
         let found = self.by_id.get(&id).copied();
         found.ok_or_else(|| Error::new(format!("there is no header with id {id}")))
@@ -97,6 +103,11 @@ impl Storage {
     pub fn union(&self, name: &str) -> Result<usize> {
         let found = self.union_names.get(name).copied();
         found.ok_or_else(|| Error::new(format!("there is no header union `{name}`")))
+    }
+
+    fn member_types(&self, union: usize) -> Vec<&str> {
+        let members = self.unions[union].members.iter();
+        members.map(|member| self.type_name(*member)).collect()
     }
 
     /// A stack of headers.
@@ -143,7 +154,9 @@ impl Translator<'_> {
         }
         for stack in &json.stacks {
             let elements = stack.headers.iter().map(|id| self.storage.with_id(*id));
-            let elements = elements.collect::<Result<_>>().at(&stack.at)?;
+            let elements: Vec<usize> = elements.collect::<Result<_>>().at(&stack.at)?;
+            let types = elements.iter().map(|element| self.storage.type_name(*element));
+            check_same(types).at(&stack.at)?;
             let stack_storage = self.stack(&stack.name, elements);
             self.storage.stacks.insert(stack.name.clone(), stack_storage);
         }
@@ -178,7 +191,10 @@ impl Translator<'_> {
             let unions = stack.unions.iter().map(|id| self.storage.union_ids.get(id).copied());
             let unions: Option<Vec<usize>> = unions.collect();
             let unions = unions.ok_or_else(|| Error::new("one of the header unions of this stack is not there"));
-            let storage = self.stack(&stack.name, unions.at(&stack.at)?);
+            let unions = unions.at(&stack.at)?;
+            let types = unions.iter().map(|union| self.storage.member_types(*union));
+            check_same(types).at(&stack.at)?;
+            let storage = self.stack(&stack.name, unions);
             self.storage.union_stacks.insert(stack.name.clone(), storage);
         }
         Ok(())
@@ -213,6 +229,7 @@ impl Translator<'_> {
         };
         Ok(Instance {
             name: header.name.clone(),
+            type_name: header_type.name.clone(),
             header: None,
             fields: self.declare_fields(header, header_type, kind, kind)?,
             siblings: Vec::new(),
@@ -236,6 +253,7 @@ impl Translator<'_> {
         });
         Ok(Instance {
             name: header.name.clone(),
+            type_name: header_type.name.clone(),
             header: Some((id, valid)),
             fields,
             siblings: Vec::new(),
@@ -296,6 +314,16 @@ impl Translator<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// What is chosen by an index has the same fields whatever the index is.
+fn check_same<T: PartialEq>(mut types: impl Iterator<Item = T>) -> Result<()> {
+    let Some(first) = types.next() else { return Ok(()) };
+    if types.all(|other| other == first) {
+        Ok(())
+    } else {
+        Err(Error::new("the elements of this stack are of different types"))
     }
 }
 
