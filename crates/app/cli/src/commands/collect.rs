@@ -9,11 +9,11 @@ use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use forebay_collect::analysis::{BurstThresholds, Event};
 use forebay_collect::query::{Filter, Order, Query, Question, ask};
-use forebay_collect::store::Rotation;
+use forebay_collect::store::{self, Rotation};
 use forebay_collect::{Collector, Receiver, Settings};
 use forebay_telemetry::Source;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -230,6 +230,9 @@ fn answer(arguments: &QueryArguments) -> Result<Status> {
     } else {
         output::print(&answer.table())?
     }
+    if answer.rows.is_empty() {
+        output::note(&nothing_found(&arguments.store));
+    }
     for problem in &answer.unread {
         output::warning(&format!("{problem}; its reports are not in the answer"));
     }
@@ -238,6 +241,17 @@ fn answer(arguments: &QueryArguments) -> Result<Status> {
     } else {
         Status::Bad
     })
+}
+
+/// What is said of an answer without rows.
+fn nothing_found(folder: &Path) -> String {
+    match store::files(folder) {
+        Ok(files) if files.is_empty() => format!(
+            "{} has no files of reports: `forebay collect --store` writes the first one --file-seconds after the first report",
+            folder.display()
+        ),
+        _ => "no report in the files answers this question".to_string(),
+    }
 }
 
 fn collect(arguments: &Arguments) -> Result<Status> {

@@ -250,3 +250,11 @@ fn options_that_all_commands_have_come_last_in_help() {
     assert!(place("  --lint <GROUP>") < place("  --log <LEVEL>"), "{help}");
     assert!(place("  --log-format <FORMAT>") < place("  -h, --help"), "{help}");
 }
+
+#[test]
+fn a_store_without_reports_is_no_empty_answer() {
+    let store = folder();
+    let asked = forebay(&["collect", "query", "flows", "--store", &store.path().to_string_lossy()]);
+    assert_eq!(asked.code, 0, "{}", asked.stderr);
+    assert!(asked.stderr.contains("has no files of reports"), "{}", asked.stderr);
+}
