@@ -9,6 +9,7 @@ use crate::statistics;
 use crate::tester_progress::TestProgress;
 use crate::vnf::measure::{Size, Template};
 use crate::vnf::{Instance, RunFolder, Start};
+use crate::working::while_working;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use forebay_tester::search::LimitedBy;
@@ -133,10 +134,10 @@ struct Measure {
 /// Does it.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     match &arguments.what {
-        What::Up(up) => bring_up(up),
+        What::Up(up) => while_working("starting", || bring_up(up)),
         What::Status(show) => status(show),
         What::Measure(measure) => measured(measure),
-        What::Down(down) => take_down(down),
+        What::Down(down) => while_working("ending", || take_down(down)),
     }
 }
 
