@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// After so long it is said that the switch is waited for.
+const SAID_AFTER: Duration = Duration::from_secs(1);
+
 /// Arguments of `forebay upf`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -83,7 +86,9 @@ fn start(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Option<Agent>> {
-    let end = Instant::now() + Duration::from_secs_f64(arguments.wait);
+    let begin = Instant::now();
+    let patience = Duration::from_secs_f64(arguments.wait);
+    let mut is_said = false;
     while !stop.load(Ordering::Relaxed) {
         let options = Options {
             switch: ClientOptions {
@@ -97,13 +102,26 @@ fn start(
             is_synced: !arguments.save_unsynced,
         };
         match Agent::start(settings.clone(), options, tell) {
-            Err(AgentError::Switch(error)) if is_soon_there(&error) && Instant::now() < end => {
+            Err(AgentError::Switch(error)) if is_soon_there(&error) && begin.elapsed() < patience => {
+                if !is_said && begin.elapsed() >= SAID_AFTER {
+                    is_said = true;
+                    output::note(&why_it_waits(&error, arguments));
+                }
                 std::thread::sleep(Duration::from_millis(100));
             }
             started => return Ok(Some(started?)),
         }
     }
     Ok(None)
+}
+
+fn why_it_waits(error: &CallError, arguments: &Arguments) -> String {
+    let switch = &arguments.grpc;
+    if error.is_connection_refused() {
+        format!("nothing listens at {switch} yet; waiting for the switch to start")
+    } else {
+        format!("another controller is primary at {switch}; waiting until it is gone")
+    }
 }
 
 /// A switch that has not started yet, or has not noticed yet that an earlier agent is gone.

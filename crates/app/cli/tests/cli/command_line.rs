@@ -258,3 +258,18 @@ fn a_store_without_reports_is_no_empty_answer() {
     assert_eq!(asked.code, 0, "{}", asked.stderr);
     assert!(asked.stderr.contains("has no files of reports"), "{}", asked.stderr);
 }
+
+#[test]
+fn an_agent_says_that_it_waits_for_its_switch() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../functions/upf/n4.toml");
+    let text = std::fs::read_to_string(file).expect("the file of the function");
+    let folder = folder();
+    let file = write(folder.path(), "n4.toml", &text.replace("192.168.4.1", "127.8.0.5"));
+    let ran = forebay(&["upf", &file, "--grpc", "127.0.0.1:1", "--wait", "1.5"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("nothing listens at 127.0.0.1:1 yet"),
+        "{}",
+        ran.stderr
+    );
+}
