@@ -43,6 +43,8 @@ pub struct Context<'a> {
     pub role: Option<ir::Role>,
     /// The headers that v1model's parser extracts, and where it does so first.
     pub extracted: BTreeMap<ir::HeaderId, Span>,
+    /// The slots that ingress and egress of v1model assign, and where they do so first.
+    pub assigned: BTreeMap<ir::SlotId, Span>,
     /// The table whose action is being lowered, if the data plane may change the table's entries.
     pub learning: Option<crate::externs::learning::Learning>,
     /// Pairs of entries whose second table may not be known yet.
@@ -87,6 +89,7 @@ impl<'a> Context<'a> {
             control: None,
             role: None,
             extracted: BTreeMap::new(),
+            assigned: BTreeMap::new(),
             learning: None,
             pending_pairs: Vec::new(),
             location: ir::Location::default(),

@@ -60,6 +60,7 @@ mod place;
 mod portability;
 mod select;
 mod stack;
+mod stale;
 mod statement;
 mod storage;
 mod switch;
@@ -86,6 +87,7 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
         consistency::check(&mut cx);
         direct::check(&mut cx);
         lost::check(&mut cx);
+        stale::check(&mut cx);
     }
     let program = (!cx.has_errors()).then_some(cx.program);
     debug_assert!(

@@ -48,14 +48,16 @@ pub fn check(cx: &mut Context) {
     }
 }
 
-fn operations(body: &Body) -> impl Iterator<Item = &Op> {
+/// All operations of a body.
+pub fn operations(body: &Body) -> impl Iterator<Item = &Op> {
     body.blocks
         .iter()
         .flat_map(|block| &block.statements)
         .map(|statement| &statement.op)
 }
 
-fn emitted(deparser: &Body) -> BTreeSet<HeaderId> {
+/// The headers that a deparser emits, if they are valid.
+pub fn emitted(deparser: &Body) -> BTreeSet<HeaderId> {
     let headers = operations(deparser).filter_map(|op| match op {
         Op::Emit { header } => Some(*header),
         _ => None,

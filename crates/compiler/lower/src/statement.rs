@@ -166,6 +166,9 @@ fn warn_in_vain(cx: &mut Context, target: &hir::Expr, place: &Place, value: &hir
     if !matches!(target.kind, ExprKind::Field(..)) {
         return;
     }
+    if matches!(cx.role, Some(Role::Ingress | Role::Egress)) {
+        cx.assigned.entry(*slot).or_insert(target.span);
+    }
     let drops = matches!(&value.kind, ExprKind::Int(port) if port.to_u32() == Some(DROP_PORT));
     let is_intrinsic = |name: &str| cx.program.intrinsic.get(name) == Some(slot);
     let (message, hint) = match cx.role {

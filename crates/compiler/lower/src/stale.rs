@@ -1,0 +1,61 @@
+//! Checksums of a v1model program that are older than what they are about: ingress or egress changes fields of a header
+//! that came with the packet and leaves with it, and nothing writes the header's checksum. Programs that recirculate are
+//! left out: what they change may be for their own next pass.
+
+use crate::context::Context;
+use crate::lost;
+use forebay_ir::{Architecture, Body, Header, HeaderField, Op, Role, SlotId};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+use std::collections::BTreeSet;
+
+/// Warns of such headers.
+pub fn check(cx: &mut Context) {
+    let stages = &cx.program.stages;
+    let (Some(parser), Some(deparser)) = (stages.get(&Role::Parser), stages.get(&Role::Deparser)) else {
+        return;
+    };
+    let recirculates = |body: &Body| lost::operations(body).any(|op| matches!(op, Op::Recirculate { .. }));
+    if cx.program.architecture != Architecture::V1Model || cx.program.bodies.iter().any(recirculates) {
+        return;
+    }
+    let emitted = lost::emitted(&cx.program.bodies[deparser.index()]);
+    let bodies = cx.program.bodies.iter().enumerate();
+    let written: BTreeSet<SlotId> = bodies
+        .filter(|(index, _)| *index != parser.index())
+        .flat_map(|(_, body)| lost::operations(body).filter_map(|op| op.target()))
+        .collect();
+    let headers = cx.extracted.keys().filter(|header| emitted.contains(*header));
+    let warnings: Vec<Diagnostic> = headers
+        .filter_map(|header| {
+            let header = &cx.program.headers[header.index()];
+            let checksum = header.fields.iter().find(|field| is_checksum(field))?;
+            let (changed, span) = first_change(cx, header).filter(|_| !written.contains(&checksum.slot))?;
+            Some(warning(header, changed, checksum, span))
+        })
+        .collect();
+    for warning in warnings {
+        cx.diagnostics.push(warning);
+    }
+}
+
+fn is_checksum(field: &HeaderField) -> bool {
+    let name = field.name.to_lowercase();
+    ["checksum", "chksum", "cksum", "csum"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// The first field of a header that ingress or egress changes, and where.
+fn first_change<'c>(cx: &Context, header: &'c Header) -> Option<(&'c HeaderField, Span)> {
+    let mut fields = header.fields.iter();
+    fields.find_map(|field| Some((field, *cx.assigned.get(&field.slot)?)))
+}
+
+fn warning(header: &Header, changed: &HeaderField, checksum: &HeaderField, span: Span) -> Diagnostic {
+    let (name, changed, checksum) = (&header.name, &changed.name, &checksum.name);
+    let message = format!("`{name}.{changed}` is changed, but nothing writes `{name}.{checksum}`");
+    let hint = "compute it anew in the control ComputeChecksum: `update_checksum(VALID, { FIELDS }, CHECKSUM, HashAlgorithm.csum16);`";
+    Diagnostic::warning(codes::STALE_CHECKSUM, span, message).hint(hint)
+}
