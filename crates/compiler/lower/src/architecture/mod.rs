@@ -255,6 +255,7 @@ fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
         );
         return;
     };
+    warn_of_exchanged_blocks(cx, &blocks, span);
     for (role, block) in Architecture::V1Model.roles().iter().zip(blocks) {
         let Some(block) = block else {
             cx.error(
@@ -269,6 +270,29 @@ fn lower_blocks(cx: &mut Context, args: &[Option<Value>], span: Span) {
             return;
         }
     }
+}
+
+/// Warns when a control called egress is the ingress of `V1Switch`, and one called ingress its egress: both fit both
+/// places.
+fn warn_of_exchanged_blocks(cx: &mut Context, blocks: &[Option<ObjectId>], span: Span) {
+    let hir = cx.hir;
+    let name_of = |role: Role| {
+        let place = Architecture::V1Model.roles().iter().position(|other| *other == role)?;
+        match cx.object((*blocks.get(place)?)?) {
+            Object::Control(instance) => Some(hir.controls[instance.control.index()].name.clone()),
+            _ => None,
+        }
+    };
+    let (Some(ingress), Some(egress)) = (name_of(Role::Ingress), name_of(Role::Egress)) else {
+        return;
+    };
+    if !ingress.to_lowercase().contains("egress") || !egress.to_lowercase().contains("ingress") {
+        return;
+    }
+    let message = format!("`{ingress}` is the ingress of `V1Switch` here, and `{egress}` its egress");
+    let hint = "the order is V1Switch(parser, VerifyChecksum, ingress, egress, ComputeChecksum, deparser)";
+    cx.diagnostics
+        .push(Diagnostic::warning(codes::EXCHANGED_BLOCKS, span, message).hint(hint));
 }
 
 impl Shared {

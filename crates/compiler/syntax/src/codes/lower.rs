@@ -57,6 +57,8 @@ codes! {
         "A direct counter or meter has an element for each entry of its table, which names it: `counters = c;` or `meters = m;`. One that no table names counts and measures nothing.";
     W0809 STALE_CHECKSUM: "checksum that is not computed anew",
         "Ingress or egress changes a field of a header that has a checksum, and no statement writes the checksum. Receivers drop packets whose checksum is wrong. update_checksum in the control ComputeChecksum writes it, `update_checksum_with_payload` one that covers the payload; a checksum of UDP over IPv4 may be set to 0. Programs that recirculate are not looked at.";
+    W0810 EXCHANGED_BLOCKS: "ingress and egress exchanged",
+        "Ingress and egress of v1model have the same parameters, so that each fits the place of the other. By their names the two have changed places.";
     W0851 NOT_ON_BMV2: "not portable to BMv2",
         "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
     W0852 NOT_ON_TOFINO: "not portable to Tofino",
