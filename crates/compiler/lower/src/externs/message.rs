@@ -8,6 +8,8 @@ use crate::types;
 use crate::value::Value;
 use forebay_check::hir::{Call, Type};
 use forebay_ir::{Digest, DigestId, Expr, Op, Recipient};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
 
 /// `digest(receiver, data)`
 pub fn digest(cx: &mut Context, args: &Args, call: &Call) {
@@ -137,14 +139,18 @@ fn leaf_names(cx: &Context, ty: &Type, name: String, names: &mut Vec<String>) {
 /// `log_msg(format)`, `log_msg(format, data)`
 pub fn log(cx: &mut Context, args: &Args) {
     let Value::Text(format) = args.value(cx, 0) else { return };
-    let data = args.value(cx, 1);
-    graph::emit(
-        cx,
-        Op::LogMessage {
-            format,
-            args: data.scalars(),
-        },
-    );
+    let values = args.value(cx, 1).scalars();
+    let places = format.matches("{}").count();
+    if places != values.len() {
+        let message = format!(
+            "values for the message: {}; places `{{}}` in its text: {places}",
+            values.len()
+        );
+        let warning = Diagnostic::warning(codes::LOG_VALUES, args.span(0), message);
+        cx.diagnostics
+            .push(warning.hint("write one for each value: `log_msg(\"{} {}\", { a, b });`"));
+    }
+    graph::emit(cx, Op::LogMessage { format, args: values });
 }
 
 /// `assert(condition)`, `assume(condition)`

@@ -59,6 +59,8 @@ codes! {
         "Ingress or egress changes a field of a header that has a checksum, and no statement writes the checksum. Receivers drop packets whose checksum is wrong. update_checksum in the control ComputeChecksum writes it, `update_checksum_with_payload` one that covers the payload; a checksum of UDP over IPv4 may be set to 0. Programs that recirculate are not looked at.";
     W0810 EXCHANGED_BLOCKS: "ingress and egress exchanged",
         "Ingress and egress of v1model have the same parameters, so that each fits the place of the other. By their names the two have changed places.";
+    W0811 LOG_VALUES: "log message with other values than places",
+        "Each `{}` in the text of log_msg stands for a value of its second argument, in their order. Places without a value stay as they are, and values without a place are left out.";
     W0851 NOT_ON_BMV2: "not portable to BMv2",
         "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
     W0852 NOT_ON_TOFINO: "not portable to Tofino",
