@@ -36,6 +36,8 @@ MODES = ("md", "mx", "xd", "drops")
 PORTS = forms.list_of(forms.switch_port)
 # A collector's number is also that of its clone session; int.p4 has bit<8> for it, and 0 for none.
 COLLECTOR_NUMBER = forms.integer(1, 255)
+# Where collectors listen unless the file says otherwise.
+UDP_PORT = 32768
 # A report has no more of its packet (packet.p4).
 SNAP_BYTES_MAX = 960
 # The keys of the file, required and optional ones, with their kinds.
@@ -95,7 +97,21 @@ def checked(node):
     for what, number in named:
         if number not in collectors:
             raise forms.Wrong(f"{what}: there is no collector {number}")
+    check_places(node.get("collector", []))
     return node
+
+
+def check_places(collectors):
+    """Refuses two numbers for one collector: reports have sequence numbers by collector, and where two sequences come to
+    one place it takes the gaps of each for losses."""
+    numbers = {}
+    for one in collectors:
+        place = f"{one['address']}:{one.get('udp_port', UDP_PORT)}"
+        other = numbers.setdefault(place, one["number"])
+        if other != one["number"]:
+            raise forms.Wrong(
+                f"collectors {other} and {one['number']} are both {place}, which would count reports as lost: use one number for it"
+            )
 
 
 def check_watch(what, watch):
@@ -156,7 +172,7 @@ def collector_entries(one):
         dst_mac=control.mac(one["mac"]),
         src_addr=one["source"],
         dst_addr=one["address"],
-        udp_port=one.get("udp_port", 32768),
+        udp_port=one.get("udp_port", UDP_PORT),
         snap=one.get("snap", 256),
     )
     return [

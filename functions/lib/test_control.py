@@ -19,6 +19,10 @@ from bed import Failed, check, has_finsy
 ZONES = "".join(f'[[zone]]\nname = "{number}"\ninterface = []\n\n' for number in range(252))
 UPF_ROUTES = 'prefix = "192.168.3.0/24"\nnext_hop = 1\n\n[[route]]\nprefix = "0.0.0.0/0"'
 SERVICE = '[[service]]\naddress = "198.51.100.10"\nprotocol = "tcp"\nport = 81\nbackends = [1]\n\n'
+COLLECTOR = (
+    '[[collector]]\nnumber = 2\nport = 4\nsource_mac = "02:00:00:00:00:01"\nmac = "02:00:00:00:00:c0"\n'
+    'source = "192.168.0.1"\naddress = "192.168.0.192"\n\n'
+)
 # Function, its file, a part of that, its replacement, and the error that must follow.
 WRONG = [
     ("l2_switch", "bridge.toml", "untagged = 20", "untagged = 5000", "port: number 3: `untagged = 5000`: a number from 1 to 4094"),
@@ -78,6 +82,7 @@ WRONG = [
     ("load_balancer", "load_balancer.toml", "[[service]]", f"{SERVICE}[[service]]", "answers for 198.51.100.10 tcp 81 and"),
     ("load_balancer", "load_balancer.toml", 'address = "10.1.0.11"', 'address = "fd00::1"', "of the version of its service"),
     ("int", "node.toml", "collector = 1\nport", "collector = 2\nport", "watch: number 1: there is no collector 2"),
+    ("int", "node.toml", "[[collector]]", f"{COLLECTOR}[[collector]]", "collectors 2 and 1 are both 192.168.0.192:32768"),
     ("int", "node.toml", 'mode = "xd"', 'mode = "xd"\nmax_hops = 8', "`max_hops` is for"),
     ("int", "node.toml", '"fd00::/64"', '"fd00::/64"\nipv6 = false', "of one version of IP"),
     ("int", "node.toml", "snap = 256", "snap = 961", "a number from 0 to 960"),
