@@ -17,6 +17,13 @@ pub enum OpenError {
         /// Existing names that look alike, best first.
         similar: Vec<String>,
     },
+    /// Two ports name one interface, by different names.
+    SameInterface {
+        /// The name that one port has.
+        name: String,
+        /// The name that an earlier one has.
+        other: String,
+    },
     /// The process lacks a right.
     NotPermitted {
         /// What needs it.
@@ -160,6 +167,10 @@ impl fmt::Display for OpenError {
                 formatter,
                 "there is no interface `{name}` here; did you mean `{}`?",
                 similar.join("` or `")
+            ),
+            OpenError::SameInterface { name, other } => write!(
+                formatter,
+                "`{name}` and `{other}` are names of one interface, which can serve only one port"
             ),
             OpenError::NotPermitted { action, capability } => write!(
                 formatter,

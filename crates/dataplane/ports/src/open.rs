@@ -11,7 +11,7 @@ use crate::choose::{self, Means, PresentMeans};
 use crate::memif;
 use crate::returning::Returning;
 use crate::vhost;
-use crate::{Merge, OpenError, Pace, PcapPort, PortKind, PortSpec, TapPort};
+use crate::{Merge, OpenError, Pace, PcapPort, PortKind, PortSpec, TapPort, primary_name};
 
 /// How many packets each direction of a memory or loopback port holds.
 pub const MEMORY_QUEUE_PACKETS: usize = 4096;
@@ -268,6 +268,7 @@ pub fn open_all(
     options: &OpenOptions,
     merge: &Merge,
 ) -> Result<Vec<OpenedPort>, (usize, OpenError)> {
+    check_names(specs)?;
     let (interfaces, mut others): (Vec<usize>, Vec<usize>) =
         (0..specs.len()).partition(|place| is_of_system(&specs[*place]));
     others.sort_by_key(|place| matches!(specs[*place].kind, PortKind::Pcap { .. }));
@@ -301,6 +302,23 @@ pub fn open_all(
         }
     }
     Ok(all)
+}
+
+/// Refuses two ports over one interface that has several names: each frame would come by both.
+fn check_names(specs: &[PortSpec]) -> Result<(), (usize, OpenError)> {
+    let mut names: Vec<(String, &str)> = Vec::new();
+    for (place, spec) in specs.iter().enumerate() {
+        let Some((name, primary)) = spec.interface().and_then(|name| Some((name, primary_name(name)?))) else {
+            continue;
+        };
+        let is_other = |(own, given): &&(String, &str)| *own == primary && *given != name;
+        if let Some((_, other)) = names.iter().find(is_other) {
+            let (name, other) = (name.to_owned(), (*other).to_owned());
+            return Err((place, OpenError::SameInterface { name, other }));
+        }
+        names.push((primary, name));
+    }
+    Ok(())
 }
 
 /// Closes ports at the same time, since closing an interface is mostly waiting.

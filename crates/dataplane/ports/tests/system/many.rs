@@ -1,10 +1,29 @@
 //! Many interfaces at once.
 
 use crate::namespace::Namespace;
+use crate::network::Network;
 use forebay_packet::PortState;
 use forebay_ports::{Merge, OpenError, OpenOptions, PortSpec, close_all, open_all};
 
 const INTERFACES: usize = 12;
+
+#[test]
+fn an_interface_is_not_two_ports_by_two_names() {
+    let Some(network) = Network::new() else { return };
+    network.switch.ip("link property add dev s0 altname uplink0");
+    let specs = PortSpec::parse_all(["1@packet:s0", "2@packet:s1", "3@packet:uplink0"]).expect("correct texts");
+    let opened = network
+        .switch
+        .enter(|| open_all(&specs, 1, &OpenOptions::default(), &Merge::default()));
+    let Err((place, error)) = opened else {
+        panic!("it is one interface");
+    };
+    assert_eq!(place, 2);
+    assert!(
+        error.to_string().starts_with("`uplink0` and `s0` are names of one"),
+        "{error}"
+    );
+}
 
 #[test]
 fn many_interfaces_are_opened_and_closed_at_once() {
