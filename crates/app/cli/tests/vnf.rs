@@ -3,6 +3,8 @@
 mod support;
 
 use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use support::{Ran, folder, forebay};
 
 #[test]
@@ -60,6 +62,41 @@ fn a_function_that_does_not_start_leaves_nothing() {
     assert_eq!(done.code, 2, "{}", done.stderr);
     assert!(done.stderr.contains("missing.pcap"), "{}", done.stderr);
     assert!(!done.stderr.contains("\"error\":"), "it is said once: {}", done.stderr);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_function_that_is_interrupted_while_it_starts_is_down_again() {
+    let folder = folder();
+    let words = [
+        "vnf",
+        "up",
+        "portfwd",
+        "--uplink",
+        "mem:",
+        "--downlink",
+        "timer:1s,1",
+        "--run-dir",
+    ];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(words)
+        .arg(folder.path())
+        .args(["--", "-i", "3@no-such-if", "--wait-interfaces", "100"])
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    let started = Instant::now();
+    while std::fs::read_dir(folder.path()).expect("a folder").count() < 2 {
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "it makes a record and a log"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(signal.expect("kill is there").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(2));
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 

@@ -150,12 +150,14 @@ impl Functions {
 fn bring_up(up: &Up) -> Result<Status> {
     let function = up.functions.find(&up.function)?;
     let folder = RunFolder::open(up.place.run_dir.as_deref())?;
+    let stop = stop_on_signals()?;
     let instance = folder.up(&Start {
         name: up.name.as_deref().unwrap_or(&up.function),
         function: &function,
         uplink: &up.interfaces.uplink,
         downlink: &up.interfaces.downlink,
         options: &up.options,
+        stop: &stop,
     })?;
     output::info(&format!(
         "{} runs between {} (port 1) and {} (port 2)",

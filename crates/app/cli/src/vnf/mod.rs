@@ -13,6 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::functions::Function;
@@ -72,6 +73,8 @@ pub struct Start<'a> {
     pub downlink: &'a str,
     /// More options of `forebay run`.
     pub options: &'a [OsString],
+    /// Set when it is not to be started any more.
+    pub stop: &'a AtomicBool,
 }
 
 /// The folder of the instances.
@@ -176,7 +179,7 @@ impl RunFolder {
             let _ = std::fs::remove_file(self.record(start.name));
             return Err(error.into());
         }
-        self.wait_until_ready(&instance, &mut child)?;
+        self.wait_until_ready(&instance, &mut child, start.stop)?;
         Ok(instance)
     }
 
@@ -211,9 +214,16 @@ impl RunFolder {
         command.spawn().context("`forebay run` cannot be started")
     }
 
-    fn wait_until_ready(&self, instance: &Instance, child: &mut Child) -> Result<()> {
+    fn wait_until_ready(&self, instance: &Instance, child: &mut Child, stop: &AtomicBool) -> Result<()> {
         let end = Instant::now() + START_PATIENCE;
         while self.statistics_lines(&instance.name).is_empty() {
+            if stop.load(Ordering::Relaxed) {
+                self.down(instance)?;
+                bail!(
+                    "`{}` was interrupted before it carried packets, and is down again",
+                    instance.name
+                );
+            }
             let has_ended = child.try_wait().context("the function is lost")?.is_some();
             if has_ended || Instant::now() > end {
                 let said = std::fs::read(self.log(&instance.name)).unwrap_or_default();
