@@ -57,8 +57,8 @@ impl Buffer {
         buffer
     }
 
-    /// All bytes of the memory.
-    #[inline]
+    /// Bytes of the memory.
+    #[cfg(test)]
     pub(crate) fn size(&self) -> usize {
         self.size
     }
