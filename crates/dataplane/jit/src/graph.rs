@@ -88,12 +88,14 @@ pub(crate) struct GraphPlan {
     entries: Vec<usize>,
     /// Entrance numbers of positions in the graph.
     places: BTreeMap<At, usize>,
-    /// Slots whose values come with packets, each with the index of its first word among these values.
+    /// Slots whose values come with packets, each with the index of the word that says whether there is one: it is 1,
+    /// and the words of the value follow, or it is 0, and so are these.
     pub(crate) kept: BTreeMap<SlotId, usize>,
     /// Words of all kept values together.
     pub(crate) kept_words: usize,
-    /// The slots that come with packets, by block with a [`GlueOp::Restore`].
-    pub(crate) restored: BTreeMap<BlockId, BTreeSet<SlotId>>,
+    /// The slots that come with packets, by block with a [`GlueOp::Restore`], each with whether all packets have it
+    /// that come there. A packet without it leaves the slot as it is.
+    pub(crate) restored: BTreeMap<BlockId, BTreeMap<SlotId, bool>>,
     /// Blocks that follow a queue.
     pub(crate) after_queue: BTreeSet<BlockId>,
     pub(crate) live: LiveSlots,
@@ -122,28 +124,34 @@ impl GraphPlan {
         let mut kept_words = 0;
         let kept = kept.into_iter().map(|slot| {
             let first = kept_words;
-            kept_words += crate::runtime::words(program.slot(slot).width);
+            kept_words += 1 + crate::runtime::words(program.slot(slot).width);
             (slot, first)
         });
         let kept = kept.collect();
-        let mut restored: BTreeMap<BlockId, BTreeSet<SlotId>> = BTreeMap::new();
+        let mut entering: BTreeMap<BlockId, Vec<Entry>> = BTreeMap::new();
         let mut after_queue = BTreeSet::new();
         for (entry, info) in &graph.entries {
             let reached = reached(graph, info.block);
             for block in &reached {
-                restored.entry(*block).or_default().extend(&info.preserved);
+                entering.entry(*block).or_default().push(*entry);
             }
             if matches!(entry, Entry::Dequeued(_)) {
                 after_queue.extend(reached);
             }
         }
+        let restored = entering.into_iter().map(|(block, entries)| {
+            let preserved = entries.iter().flat_map(|entry| &graph.entries[entry].preserved);
+            let comes = |slot: SlotId| entries.iter().all(|entry| always_comes(graph, *entry, slot));
+            let slots: BTreeMap<SlotId, bool> = preserved.map(|slot| (*slot, comes(*slot))).collect();
+            (block, slots)
+        });
         GraphPlan {
             entrances,
             entries,
             places,
             kept,
             kept_words,
-            restored,
+            restored: restored.collect(),
             after_queue,
             live: LiveSlots::of(program, graph),
         }
@@ -189,6 +197,19 @@ fn reached(graph: &Graph, from: BlockId) -> BTreeSet<BlockId> {
         pending.extend(next.into_iter().filter(|next| reached.insert(*next)));
     }
     reached
+}
+
+/// Whether each packet that comes to an entry has a value for this slot. Lists of fields that clones and packets on
+/// their way back keep differ from place to place in a program.
+fn always_comes(graph: &Graph, entry: Entry, slot: SlotId) -> bool {
+    let ops = graph.blocks.iter().flat_map(|block| &block.ops);
+    let mirrors = ops.filter_map(|op| match op {
+        GlueOp::Mirror(mirror) => Some((mirror.to, &mirror.preserve[..])),
+        _ => None,
+    });
+    let ends = graph.blocks.iter().filter_map(|block| block.end.entries());
+    let mut sources = mirrors.chain(ends).filter(|(to, _)| *to == entry).peekable();
+    sources.peek().is_some() && sources.all(|(_, pairs)| pairs.iter().any(|(_, to)| *to == slot))
 }
 
 /// Whether all slots of a packet are 0 at an entry: for packets from ports and loops, and for clones that are only
@@ -442,8 +463,7 @@ impl<'a> GraphPass<'a> {
         self.context.last_queue.write(last_queue.unwrap_or_default());
     }
 
-    /// Sets the values that come with the next packet, for slots that its entry preserves. Preserved slots without a
-    /// value get 0.
+    /// Sets the values that come with the next packet, for slots that its entry preserves.
     #[inline]
     pub fn keep(&mut self, values: &[(SlotId, Bits)]) {
         // SAFETY: the memory is lent to this pass, and no code runs.
@@ -460,8 +480,9 @@ impl<'a> GraphPass<'a> {
         let kept = unsafe { slice::from_raw_parts_mut(self.context.kept, plan.kept_words) };
         kept.fill(0);
         for (slot, value) in values {
-            if let Some(first) = plan.kept.get(slot) {
-                kept[*first..]
+            if let Some(present) = plan.kept.get(slot) {
+                kept[*present] = 1;
+                kept[*present + 1..]
                     .iter_mut()
                     .zip(value.limbs())
                     .for_each(|(word, limb)| *word = limb);

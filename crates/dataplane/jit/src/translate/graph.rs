@@ -195,13 +195,21 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Sets slots to the values that came with the packet.
+    /// Sets slots to the values that came with the packet, where there are any.
     fn restore_kept(&mut self, region: &GraphRegion<'_>, block: BlockId) {
         let kept = self.load_kept();
-        for slot in region.plan.restored.get(&block).into_iter().flatten() {
-            let width = self.program.slot(*slot).width;
-            let value = self.load_value(width, kept, 8 * region.plan.kept[slot] as i32);
-            self.write_slot(*slot, value);
+        for (slot, always) in region.plan.restored.get(&block).into_iter().flatten() {
+            let place = 8 * region.plan.kept[slot] as i32;
+            let present = if *always {
+                self.number(1)
+            } else {
+                self.load(kept, place)
+            };
+            self.when(present, |translator| {
+                let width = translator.program.slot(*slot).width;
+                let value = translator.load_value(width, kept, place + 8);
+                translator.write_slot(*slot, value);
+            });
         }
     }
 
@@ -209,16 +217,18 @@ impl<'a> Translator<'_, 'a, '_> {
     fn keep(&mut self, region: &GraphRegion<'_>, entry: Entry, pairs: &Pairs) {
         let kept = self.load_kept();
         for slot in &region.graph.entries[&entry].preserved {
-            let first = region.plan.kept[slot];
+            let present = region.plan.kept[slot];
             let width = self.program.slot(*slot).width;
             match pairs.iter().rev().find(|(_, to)| to == slot) {
                 Some((from, _)) => {
+                    let one = self.number(1);
+                    self.store(one, kept, 8 * present as i32);
                     let value = self.read_slot(*from);
-                    self.store_value(value, kept, 8 * first as i32);
+                    self.store_value(value, kept, 8 * (present as i32 + 1));
                 }
                 None => {
                     let zero = self.number(0);
-                    (first..first + words(width)).for_each(|word| self.store(zero, kept, 8 * word as i32));
+                    (present..=present + words(width)).for_each(|word| self.store(zero, kept, 8 * word as i32));
                 }
             }
         }
