@@ -7,8 +7,9 @@
 //!
 //! The last headers, if they are emitted as they were extracted, stay where they are, and only their changed fields
 //! are written. The headers before them are put together and stored in front, so the frame may begin earlier or later
-//! than the packet did. If the deparser has conditions on a few validities, there is a copy of the code for each case.
-//! Anything else goes through the output.
+//! than the packet did. If the deparser has conditions on a few validities, there is a copy of the code for each case;
+//! if on more, each of the headers before the last ones is stored on its own condition. Anything else goes through the
+//! output.
 
 use super::copies::CopyLoop;
 use super::pack::Packed;
@@ -27,6 +28,10 @@ use forebay_ir::{HeaderId, Op, SlotId, Statement};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
+/// The most bytes by which a frame grows at its front where headers are stored on their own conditions: received frames
+/// have as many there, and all would have to be moved for more.
+const IN_FRONT_MAX: u64 = 128;
+
 impl<'a> Translator<'_, 'a, '_> {
     /// Emits the headers and ends the packet.
     pub(super) fn deparse(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
@@ -36,8 +41,11 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         match &leaf.emitted {
             Some(headers) if few(self, headers) => self.deparse_cases(route, leaf, parsed, headers, Vec::new()),
-            Some(headers) if let Some(copies) = self.copy_loop => self.append_to_copy(copies, leaf, headers),
-            _ => self.deparse_to_output(route, leaf),
+            Some(headers) => match self.copy_loop {
+                Some(copies) => self.append_to_copy(copies, leaf, headers),
+                None => self.place_valid(route, leaf, parsed, headers),
+            },
+            None => self.deparse_to_output(route, leaf),
         }
     }
 
@@ -93,23 +101,8 @@ impl<'a> Translator<'_, 'a, '_> {
         if let Some(copies) = self.copy_loop {
             return self.place_copy(copies, leaf, emitted);
         }
-        // A header that was extracted twice has the values, and the position, of the last time.
-        let mut before = BTreeSet::new();
-        let stays = |pair: &(&HeaderId, &HeaderId)| {
-            self.have_same_fields(*pair.0, *pair.1) && before.insert(*pair.1) && self.can_stay(*pair.1, leaf, parsed)
-        };
-        let staying = if leaf.contiguous {
-            let pairs = emitted.iter().rev().zip(leaf.extracted.iter().rev());
-            pairs.take_while(stays).count()
-        } else {
-            0
-        };
-        let composed = &emitted[..emitted.len() - staying];
-        let staying = &leaf.extracted[leaf.extracted.len() - staying..];
-        let start = match staying.first() {
-            Some(header) => parsed.starts.get(header).copied(),
-            None => Some(self.position_after(leaf)),
-        };
+        let (composed, staying) = self.composed_and_staying(leaf, parsed, emitted);
+        let start = self.start_of(leaf, parsed, staying);
         let bits: u64 = composed.iter().map(|id| self.fixed_bits(*id)).sum();
         let is_fixed = |id: &HeaderId| {
             let fields = &self.program.headers[id.index()].fields;
@@ -120,6 +113,109 @@ impl<'a> Translator<'_, 'a, '_> {
             Some(start) => self.place_at(leaf, parsed, (composed, staying), start),
             None => self.deparse_to_output(route, leaf),
         }
+    }
+
+    /// Splits emitted headers, none of which is certainly invalid, into those that are put together, and the last ones
+    /// if they certainly stay where they are. Of the latter, the extracted ones are returned.
+    fn composed_and_staying<'h>(
+        &self,
+        leaf: &'a Leaf,
+        parsed: &Parsed,
+        emitted: &'h [HeaderId],
+    ) -> (&'h [HeaderId], &'a [HeaderId]) {
+        // A header that was extracted twice has the values, and the position, of the last time.
+        let mut before = BTreeSet::new();
+        let stays = |pair: &(&HeaderId, &HeaderId)| {
+            self.validity(*pair.0) == Some(true)
+                && self.have_same_fields(*pair.0, *pair.1)
+                && before.insert(*pair.1)
+                && self.can_stay(*pair.1, leaf, parsed)
+        };
+        let staying = if leaf.contiguous {
+            let pairs = emitted.iter().rev().zip(leaf.extracted.iter().rev());
+            pairs.take_while(stays).count()
+        } else {
+            0
+        };
+        let staying_of = leaf.extracted.len() - staying;
+        (&emitted[..emitted.len() - staying], &leaf.extracted[staying_of..])
+    }
+
+    /// Where the headers that stay begin, or what the parser left if none stays.
+    fn start_of(&self, leaf: &Leaf, parsed: &Parsed, staying: &[HeaderId]) -> Option<Position> {
+        match staying.first() {
+            Some(header) => parsed.starts.get(header).copied(),
+            None => Some(self.position_after(leaf)),
+        }
+    }
+
+    /// Puts those of these headers in place that are valid.
+    fn place_valid(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, headers: &[HeaderId]) {
+        let may_be_valid = headers.iter().copied().filter(|id| self.validity(*id) != Some(false));
+        let emitted: Vec<HeaderId> = may_be_valid.collect();
+        let (composed, staying) = self.composed_and_staying(leaf, parsed, &emitted);
+        let most: u64 = composed.iter().map(|id| self.fixed_bits(*id) / 8).sum();
+        let is_plain = |id: &HeaderId| {
+            let fields = &self.program.headers[id.index()].fields;
+            self.fixed_bits(*id).is_multiple_of(8) && fields.iter().all(|field| field.length.is_none())
+        };
+        let are_plain = composed.iter().all(is_plain);
+        let start = self.start_of(leaf, parsed, staying);
+        let fits = |start: &Position| are_plain && start.is_aligned() && start.bytes_before(most) <= IN_FRONT_MAX;
+        match start.filter(fits) {
+            Some(start) => self.place_valid_at(leaf, parsed, (composed, staying), start, most),
+            None => self.deparse_to_output(route, leaf),
+        }
+    }
+
+    /// Puts those of the composed headers that are valid in front of those that stay, which begin at `start`. All of
+    /// them together have `most` bytes.
+    fn place_valid_at(
+        &mut self,
+        leaf: &Leaf,
+        parsed: &Parsed,
+        (composed, staying): (&[HeaderId], &[HeaderId]),
+        start: Position,
+        most: u64,
+    ) {
+        self.temporaries_used = 0;
+        self.environment.headroom = self.environment.headroom.max(start.bytes_before(most) as usize);
+        let program = self.program;
+        // Everything is loaded before anything is stored, also of headers that turn out to be invalid.
+        let mut parts = Vec::new();
+        let mut length = self.number(0);
+        for id in composed {
+            let valid = self.word_of_slot(program.headers[id.index()].valid);
+            let packed = self.pack_headers(&[*id]);
+            let (bytes, zero) = (self.number((packed.bits / 8).into()), self.number(0));
+            let present = self.builder.ins().select(valid, bytes, zero);
+            length = self.builder.ins().iadd(length, present);
+            parts.push((valid, packed));
+        }
+        self.store_changed_fields(leaf, parsed, staying);
+        let end = match start {
+            Position::At(bits) => self.number((bits / 8) as i64),
+            Position::After { variable, .. } => {
+                let bits = self.builder.use_var(variable);
+                self.shifted_right(bits, 3)
+            }
+        };
+        let start = self.builder.ins().isub(end, length);
+        let packet = self.packet();
+        let first = self.builder.ins().iadd(packet, start);
+        let place = self.builder.declare_var(types::I64);
+        self.builder.def_var(place, first);
+        for (valid, packed) in parts {
+            self.when(valid, |translator| {
+                let bytes = packed.bits / 8;
+                let target = translator.builder.use_var(place);
+                translator.store_words(target, &packed.words, bytes);
+                let bytes = translator.number(bytes.into());
+                translator.move_by(place, bytes);
+            });
+        }
+        self.move_frame(Some(start));
+        self.send_lane(verdict::PLAIN);
     }
 
     /// Writes exactly these headers, and what the parser left, into the memory of a copy.
@@ -247,19 +343,9 @@ impl<'a> Translator<'_, 'a, '_> {
         // Everything is loaded before anything is stored, because composed headers may overlap those that they
         // replace.
         let packed = self.pack_headers(composed);
-        for slot in self.changed_fields(staying, leaf) {
-            if matches!(self.homes.of(slot), Home::Packet(_)) {
-                // The field was changed in the packet at once.
-                continue;
-            }
-            let value = self.read_slot(slot);
-            self.store_field(&parsed.fields[&slot], value);
-        }
+        self.store_changed_fields(leaf, parsed, staying);
         let length = packed.bits / 8;
-        let in_front = match start {
-            Position::At(bits) => u64::from(length).saturating_sub(bits / 8),
-            Position::After { .. } => length.into(),
-        };
+        let in_front = start.bytes_before(length.into());
         self.environment.headroom = self.environment.headroom.max(in_front as usize);
         let start = match start {
             Position::At(bits) if bits == 8 * u64::from(length) => None,
@@ -281,6 +367,18 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.move_frame(start);
         self.send_lane(verdict::PLAIN);
+    }
+
+    /// Stores the changed fields of headers that stay.
+    fn store_changed_fields(&mut self, leaf: &Leaf, parsed: &Parsed, staying: &[HeaderId]) {
+        for slot in self.changed_fields(staying, leaf) {
+            if matches!(self.homes.of(slot), Home::Packet(_)) {
+                // The field was changed in the packet at once.
+                continue;
+            }
+            let value = self.read_slot(slot);
+            self.store_field(&parsed.fields[&slot], value);
+        }
     }
 
     /// Stores the first `length` bytes of words whose first byte is the most significant.

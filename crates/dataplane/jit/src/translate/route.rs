@@ -55,6 +55,14 @@ impl Position {
         }
     }
 
+    /// How many bytes before the packet something begins, at most, that has this many bytes and ends here.
+    pub(super) fn bytes_before(self, bytes: u64) -> u64 {
+        match self {
+            Position::At(bits) => bytes.saturating_sub(bits / 8),
+            Position::After { .. } => bytes,
+        }
+    }
+
     /// Whether the position is certainly on a byte boundary.
     pub(super) fn is_aligned(self) -> bool {
         match self {
