@@ -9,12 +9,12 @@ use crate::entries::{self, call};
 use forebay_bits::Bits;
 use forebay_driver::{FileSources, Options as FrontEnd, compile};
 use forebay_exec::Random;
-use forebay_ir::{ActionProfile, EntryMatch, MatchKind, Program, Table, TableId};
+use forebay_ir::{ActionProfile, EntryMatch, Expr, MatchKind, Op, Program, Table, TableId};
 use forebay_packet::MemoryPort;
-use forebay_pipeline::{Engine, Entry, EntryAction, Event, Pipeline, Tracer};
+use forebay_pipeline::{CloneSession, Engine, Entry, EntryAction, Event, Pipeline, Replica, Tracer};
 use forebay_switch::{Config, Switch};
 use forebay_tester::parser_paths;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,6 +33,11 @@ const ELEMENTS: u64 = 3;
 /// Members of each action profile, and groups of each selector.
 const MEMBERS: u32 = 4;
 const GROUPS: u32 = 2;
+/// The port of clone sessions, and those of multicast groups.
+const CLONE_PORT: u32 = 7;
+const COPY_PORTS: [u32; 2] = [2, 8];
+/// Clone sessions for programs that take their numbers from entries or packets.
+const SESSIONS: std::ops::RangeInclusive<u32> = 1..=3;
 const INGRESS_PORTS: u64 = 4;
 /// Polls in which packets pass a switch.
 const POLLS: u32 = 64;
@@ -43,6 +48,9 @@ pub(crate) struct Configuration {
     members: Vec<(String, u32, String, Vec<Bits>)>,
     groups: Vec<Group>,
     value_sets: Vec<(String, Vec<Vec<EntryMatch>>)>,
+    /// Clone sessions and multicast groups, if they do not exist yet.
+    clone_sessions: BTreeSet<u32>,
+    multicast_groups: BTreeSet<u16>,
     entries: Vec<(String, Entry)>,
 }
 
@@ -60,14 +68,33 @@ impl Configuration {
         for (set, elements) in &self.value_sets {
             _ = pipeline.set_value_set(set, elements);
         }
+        for session in &self.clone_sessions {
+            if pipeline.clone_session(*session).is_none() {
+                _ = pipeline.set_clone_session(*session, CloneSession::to_port(CLONE_PORT));
+            }
+        }
+        for group in &self.multicast_groups {
+            if pipeline.multicast_group(*group).is_none() {
+                let replicas = COPY_PORTS.map(|egress_port| Replica {
+                    egress_port,
+                    instance: 1,
+                });
+                _ = pipeline.set_multicast_group(*group, &replicas);
+            }
+        }
         for (table, entry) in &self.entries {
             _ = pipeline.insert_entry(table, entry);
         }
     }
 
-    /// Members and groups of the program's action profiles, elements of its value sets.
+    /// Members and groups of the program's action profiles, elements of its value sets, and the clone sessions and
+    /// multicast groups whose numbers it names.
     pub(crate) fn of_program(program: &Program, random: &mut Random) -> Configuration {
-        let mut configuration = Configuration::default();
+        let mut configuration = Configuration {
+            clone_sessions: sessions_named(program),
+            multicast_groups: groups_named(program),
+            ..Configuration::default()
+        };
         for (index, profile) in program.action_profiles.iter().enumerate() {
             let uses = |table: &&Table| table.implementation.is_some_and(|profile| profile.index() == index);
             let Some(table) = program.tables.iter().find(uses) else {
@@ -91,6 +118,42 @@ impl Configuration {
         }
         configuration
     }
+}
+
+/// The numbers of clone sessions in the program's text; [`SESSIONS`] where they come from elsewhere.
+fn sessions_named(program: &Program) -> BTreeSet<u32> {
+    let mut sessions: BTreeSet<u32> = numbers_of(program, &["clone_session_id"])
+        .map(|number| number as u32)
+        .collect();
+    for statement in program.statements() {
+        match &statement.op {
+            Op::Clone {
+                session: Expr::Const(session),
+                ..
+            } => _ = sessions.insert(session.to_u64() as u32),
+            Op::Clone { .. } => sessions.extend(SESSIONS),
+            _ => {}
+        }
+    }
+    sessions
+}
+
+/// The numbers of multicast groups in the program's text.
+fn groups_named(program: &Program) -> BTreeSet<u16> {
+    let slots = ["mcast_grp", "multicast_group"];
+    let numbers = numbers_of(program, &slots).map(|number| number as u16);
+    numbers.filter(|group| *group != 0).collect()
+}
+
+/// The constants that the program assigns to slots whose names end like this.
+fn numbers_of<'p>(program: &'p Program, ends: &'p [&str]) -> impl Iterator<Item = u64> + 'p {
+    program.statements().filter_map(move |statement| match &statement.op {
+        Op::Assign {
+            slot,
+            value: Expr::Const(number),
+        } if ends.iter().any(|end| program.slot(*slot).name.ends_with(end)) => Some(number.to_u64()),
+        _ => None,
+    })
 }
 
 fn groups(profile: &ActionProfile, random: &mut Random) -> Vec<Group> {
