@@ -6,7 +6,6 @@
 KEY is 16, 24 or 32 bytes in hexadecimal. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
-import asyncio
 import pathlib
 import sys
 
@@ -56,4 +55,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main())

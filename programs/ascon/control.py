@@ -6,7 +6,6 @@
 KEY and NONCE are 16 bytes each in hexadecimal. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
-import asyncio
 import pathlib
 import sys
 
@@ -61,4 +60,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main())

@@ -6,7 +6,6 @@
 FUNCTION is an action with its data, as in set_tos:tos=32. Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
-import asyncio
 import pathlib
 import sys
 
@@ -20,11 +19,17 @@ STEPS = [f"ingress_step_{number}" for number in range(4)] + [f"egress_step_{numb
 
 def function(text):
     name, *data = text.replace(":", ",").split(",")
-    return fy.Action(name, **{key: int(value, 0) for key, value in (word.split("=") for word in data)})
+    try:
+        return fy.Action(name, **{key: int(value, 0) for key, value in (word.split("=") for word in data)})
+    except ValueError:
+        raise SystemExit(f"`{text}`: a function is NAME or NAME:DATA=NUMBER,..., for example set_tos:tos=32") from None
 
 
 def flow(text):
-    ingress, out = map(int, text.split("="))
+    try:
+        ingress, out = map(int, text.split("="))
+    except ValueError:
+        raise SystemExit(f"`{text}`: a flow is IN=OUT, two ports") from None
     return ingress, out
 
 
@@ -52,4 +57,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main())

@@ -1,7 +1,10 @@
-"""What the control programs share: options, the compiled program, a connection in which this controller is primary."""
+"""What the control programs share: options, the compiled program, a connection in which this controller is primary, and what is
+said when something goes wrong."""
 
 import argparse
+import asyncio
 import contextlib
+import logging
 import os
 import pathlib
 import subprocess
@@ -9,6 +12,7 @@ import tempfile
 
 import finsy as fy
 import finsy.p4client
+from finsy.switch import SwitchFailFastError
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1]
 # The most that a call may take. finsy gives ten seconds, which a busy machine may need to compile a large program.
@@ -21,6 +25,11 @@ def options(about):
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--grpc", default="127.0.0.1:9559", metavar="ADDRESS", help="the switch (127.0.0.1:9559)")
     return parser
+
+
+def ports(text):
+    """Ports with commas between."""
+    return [int(port) for port in text.split(",")]
 
 
 def add_recirculation_ports(parser):
@@ -57,3 +66,32 @@ async def controlled(name, address, *defines):
         async with fy.Switch(name, address, settings) as switch:
             await switch.delete_all()
             yield switch
+
+
+def run(program):
+    """Runs a control program. An error of the switch, of a value on the command line or of the command `forebay` is printed as one
+    line."""
+    # What finsy logs besides are tracebacks of the same errors.
+    logging.getLogger("finsy").setLevel(logging.CRITICAL + 1)
+    try:
+        asyncio.run(program)
+    except KeyboardInterrupt:
+        pass
+    except FileNotFoundError as error:
+        raise SystemExit(f"{error.filename}: no such file or command; forebay must be in the PATH, or named by $FOREBAY") from None
+    except subprocess.CalledProcessError:
+        raise SystemExit("the program cannot be compiled") from None
+    except fy.P4ClientError as error:
+        raise SystemExit(said_of(error)) from None
+    except SwitchFailFastError as error:
+        raise SystemExit(f"the connection fails: {error.__context__}") from None
+    except ValueError as error:
+        raise SystemExit(f"{error}") from None
+
+
+def said_of(error):
+    """The error of a switch, or the reason why none has answered."""
+    if error.code == fy.GRPCStatusCode.UNAVAILABLE:
+        return f"no switch answers: {error.message}; `forebay run ... --grpc` serves controllers at port 9559, --grpc names another address"
+    details = [one.message for one in error.details.values()]
+    return f"the switch refuses: {'; '.join(details[:3]) or error.message}"

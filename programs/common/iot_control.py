@@ -8,10 +8,15 @@ import control
 FIRST_REPLICA_GROUP = 1000
 
 
+def route(text):
+    """A prefix, the address of the neighbour there, and its port."""
+    prefix, neighbour, port = text.split(",")
+    return prefix, neighbour, int(port)
+
+
 def options(about):
     """The options of all of them."""
     parser = control.options(about)
-    route = lambda text: (text.split(",")[0], text.split(",")[1], int(text.split(",")[2]))
     parser.add_argument("--route", required=True, action="append", type=route, metavar="PREFIX,MAC,PORT")
     parser.add_argument("--mac", required=True, help="the source address of packets that leave")
     parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE", help="a macro")

@@ -6,12 +6,12 @@
 Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
-import asyncio
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+import control
 import iot_control
 
 if __name__ == "__main__":
-    asyncio.run(iot_control.control_routes("iot_aggregate_timed", __doc__.splitlines()[0]))
+    control.run(iot_control.control_routes("iot_aggregate_timed", __doc__.splitlines()[0]))

@@ -7,7 +7,6 @@
 Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
-import asyncio
 import pathlib
 import sys
 
@@ -30,9 +29,14 @@ async def write_flows(switch, flows):
         ])
 
 
+def flow(text):
+    """The addresses of a device and of the server, and the device's UDP port."""
+    source, destination, port = text.split(",")
+    return source, destination, int(port)
+
+
 async def main():
     parser = iot_control.options(__doc__.splitlines()[0])
-    flow = lambda text: (text.split(",")[0], text.split(",")[1], int(text.split(",")[2]))
     parser.add_argument("--flow", required=True, action="append", type=flow, metavar="SOURCE,DESTINATION,UDP_PORT",
                         help="a device: its address, the server's, and its UDP port")
     arguments = parser.parse_args()
@@ -43,4 +47,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main())

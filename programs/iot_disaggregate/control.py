@@ -6,7 +6,6 @@
 Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
-import asyncio
 import pathlib
 import sys
 
@@ -26,4 +25,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main())

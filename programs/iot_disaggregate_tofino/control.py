@@ -9,7 +9,6 @@ With --lanes, copies of N-packets go to these loopback ports (METHOD_SPREAD); -D
 Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 """
 
-import asyncio
 import pathlib
 import sys
 
@@ -33,7 +32,7 @@ async def write_lanes(switch, ports, messages):
 async def main():
     parser = iot_control.options(__doc__.splitlines()[0])
     parser.add_argument("--messages", type=int, default=8, metavar="N", help="messages in a packet (8)")
-    parser.add_argument("--lanes", type=lambda text: [int(port) for port in text.split(",")], default=[],
+    parser.add_argument("--lanes", type=control.ports, default=[],
                         metavar="PORT,PORT...", help="loopback ports that copies of N-packets take in turn")
     arguments = parser.parse_args()
     defines = [f"N={arguments.messages}", *arguments.define]
@@ -48,4 +47,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main())

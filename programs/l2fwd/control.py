@@ -76,8 +76,7 @@ class Bridge:
 
 async def main():
     parser = control.options(__doc__.splitlines()[0])
-    ports = lambda text: [int(port) for port in text.split(",")]
-    parser.add_argument("--ports", required=True, type=ports, metavar="N,N...", help="the ports of the bridge")
+    parser.add_argument("--ports", required=True, type=control.ports, metavar="N,N...", help="the ports of the bridge")
     parser.add_argument("--age", type=float, default=300, metavar="SECONDS", help="how long an address stays (300)")
     arguments = parser.parse_args()
     async with control.controlled("l2fwd", arguments.grpc, "AGEING") as switch:
@@ -88,4 +87,4 @@ async def main():
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    control.run(main())

@@ -160,6 +160,19 @@ def ciphers(bed):
         control.stop()
 
 
+def mistakes(bed):
+    """What cannot be done is said in one line."""
+    for name, words, said in (
+        ("portfwd", ["1-2", "--grpc", "127.0.0.1:1"], "no switch answers: "),
+        ("portfwd", ["1-9999"], "invalid value for bitwidth 9"),
+        ("chain", ["0=1", "set_tos:tos"], "a function is NAME or NAME:DATA=NUMBER"),
+        ("iot_aggregate", ["--route", "10.0.2.0/24", "--mac", "02:00:00:00:01:fe"], "argument --route: invalid route value"),
+    ):
+        ran = subprocess.run([sys.executable, PROGRAMS / name / "control.py", *words], stderr=subprocess.PIPE, text=True)
+        line = ran.stderr.splitlines()[-1]
+        expect(ran.returncode in (1, 2) and said in line and "Traceback" not in ran.stderr, f"{name} {words[-1]}: {line[:80]}")
+
+
 bed = Switch(ports=3, options=["-i", "11@loopback:", "-i", "12@loopback:"])
-for test in (portfwd, l3fwd, iot, l2fwd, rendezvous, ciphers):
+for test in (portfwd, l3fwd, iot, l2fwd, rendezvous, ciphers, mistakes):
     test(bed)
