@@ -17,11 +17,10 @@ import pathlib
 import signal
 import sys
 
-import finsy as fy
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import finsy as fy
 import forms
 from numbering import numbered
 

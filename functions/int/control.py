@@ -14,11 +14,10 @@ import signal
 import sys
 import time
 
-import finsy as fy
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import finsy as fy
 import forms
 
 # Instruction bits by name: those that this program measures.

@@ -12,11 +12,10 @@ import json
 import pathlib
 import sys
 
-import finsy as fy
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import finsy as fy
 import forms
 
 MAP_SESSION, LOOP_PORT = 9, 500

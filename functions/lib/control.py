@@ -11,15 +11,22 @@ import math
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import typing
 
-import finsy as fy
-import finsy.p4client
+try:
+    import finsy as fy
+    import finsy.p4client
+    import grpc
+    from finsy.proto import p4r
+    from finsy.switch import SwitchFailFastError
+except ModuleNotFoundError as error:
+    raise SystemExit(
+        f"{error.name} is missing: `python3 -m venv env && env/bin/pip install finsy==0.30` installs it; then `env/bin/python {sys.argv[0]} ...`"
+    ) from None
+
 import forms
-import grpc
-from finsy.proto import p4r
-from finsy.switch import SwitchFailFastError
 
 # Codes of calls without an answer: what they wanted may have been done or not.
 UNANSWERED = (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.DEADLINE_EXCEEDED, fy.GRPCStatusCode.CANCELLED)

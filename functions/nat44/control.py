@@ -16,11 +16,10 @@ import secrets
 import signal
 import sys
 
-import finsy as fy
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import finsy as fy
 import forms
 from pools import numbered
 

@@ -25,11 +25,10 @@ import subprocess
 import sys
 import time
 
-import finsy as fy
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import finsy as fy
 import forms
 
 # States of a neighbour whose link-layer address can be used (RFC 4861 §7.3.2). A stale one is used and then verified by

@@ -20,11 +20,10 @@ import signal
 import struct
 import sys
 
-import finsy as fy
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import control
+import finsy as fy
 import forms
 from checksum import checksum
 

@@ -9,11 +9,10 @@ KEY is 16, 24 or 32 bytes in hexadecimal. Needs finsy from PyPI, and forebay in 
 import pathlib
 import sys
 
-import finsy as fy
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import ciphers
 import control
+import finsy as fy
 
 
 def key(text):

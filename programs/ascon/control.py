@@ -9,10 +9,9 @@ KEY and NONCE are 16 bytes each in hexadecimal. Needs finsy from PyPI, and foreb
 import pathlib
 import sys
 
-import finsy as fy
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import control
+import finsy as fy
 
 
 def of_bytes(length):

@@ -9,10 +9,9 @@ FUNCTION is an action with its data, as in set_tos:tos=32. Needs finsy from PyPI
 import pathlib
 import sys
 
-import finsy as fy
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import control
+import finsy as fy
 
 STEPS = [f"ingress_step_{number}" for number in range(4)] + [f"egress_step_{number}" for number in range(4)]
 

@@ -8,11 +8,17 @@ import logging
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
-import finsy as fy
-import finsy.p4client
-from finsy.switch import SwitchFailFastError
+try:
+    import finsy as fy
+    import finsy.p4client
+    from finsy.switch import SwitchFailFastError
+except ModuleNotFoundError as error:
+    raise SystemExit(
+        f"{error.name} is missing: `python3 -m venv env && env/bin/pip install finsy==0.30` installs it; then `env/bin/python {sys.argv[0]} ...`"
+    ) from None
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1]
 # The most that a call may take. finsy gives ten seconds, which a busy machine may need to compile a large program.

@@ -1,8 +1,7 @@
 """What the control programs of the IoT pairs share: routes, and the copies of the disaggregation."""
 
-import finsy as fy
-
 import control
+import finsy as fy
 
 # The group and clone session that copy to port p are this + p.
 FIRST_REPLICA_GROUP = 1000

@@ -3,9 +3,8 @@
 import asyncio
 import dataclasses
 
-import finsy as fy
-
 import control
+import finsy as fy
 
 
 @dataclasses.dataclass

@@ -10,9 +10,8 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
-import finsy as fy
-
 import control
+import finsy as fy
 import iot_control
 
 

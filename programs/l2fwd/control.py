@@ -10,10 +10,9 @@ import asyncio
 import pathlib
 import sys
 
-import finsy as fy
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import control
+import finsy as fy
 
 # The program floods what arrives on port p to this group + p.
 FIRST_FLOOD_GROUP = 1

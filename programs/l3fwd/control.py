@@ -16,10 +16,9 @@ import pathlib
 import signal
 import sys
 
-import finsy as fy
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import control
+import finsy as fy
 
 
 def source(mac):

@@ -9,10 +9,9 @@ Needs finsy from PyPI, and forebay in the PATH (or $FOREBAY).
 import pathlib
 import sys
 
-import finsy as fy
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import control
+import finsy as fy
 import rendezvous_control
 
 # The clone session of a recirculation port is this + its number, and cuts packets to their headers.

@@ -171,6 +171,11 @@ def mistakes(bed):
         ran = subprocess.run([sys.executable, PROGRAMS / name / "control.py", *words], stderr=subprocess.PIPE, text=True)
         line = ran.stderr.splitlines()[-1]
         expect(ran.returncode in (1, 2) and said in line and "Traceback" not in ran.stderr, f"{name} {words[-1]}: {line[:80]}")
+    for script in (PROGRAMS / "portfwd" / "control.py", ROOT / "functions" / "router" / "control.py"):
+        # Without the folder of packages, as on a machine that has no finsy.
+        ran = subprocess.run([sys.executable, "-S", script, "x"], stderr=subprocess.PIPE, text=True)
+        is_said = ran.stderr.startswith("finsy is missing: ") and "pip install finsy" in ran.stderr
+        expect(is_said, f"{script.parent.name}: says how finsy is installed")
 
 
 bed = Switch(ports=3, options=["-i", "11@loopback:", "-i", "12@loopback:"])
