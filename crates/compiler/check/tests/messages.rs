@@ -101,6 +101,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("E0405", "$ const bool a = static_assert(1 > 2, \"no\");"),
     ("W0401", "const bit<4> a = 16;"),
     ("W0402", "const bit<4> a = 4w1 << 4;"),
+    ("W0403", "control c(in bit<8> x) { apply { if (x < 0) {} } }"),
     (
         "W0501",
         "control c() { action a() {} @name(\"a\") table t { actions = { a; } default_action = a; } apply { t.apply(); } }",

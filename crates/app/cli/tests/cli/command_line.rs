@@ -59,7 +59,7 @@ fn what_cannot_be_done_is_said_plainly() {
         (
             vec![
                 "run",
-                &program(),
+                PORT_FORWARD,
                 "-i",
                 "0@mem:",
                 "--grpc",
@@ -80,7 +80,7 @@ fn what_cannot_be_done_is_said_plainly() {
         (
             vec![
                 "run",
-                &program(),
+                PORT_FORWARD,
                 "-i",
                 "0@mem:",
                 "--grpc",
