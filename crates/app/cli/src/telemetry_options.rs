@@ -70,12 +70,11 @@ fn interval(text: &str) -> Result<f64, String> {
 /// What is expected, when the text is none of these.
 pub fn listening(text: &str) -> Result<String, String> {
     match text.parse::<Address>() {
-        Ok(Address::Unix(_)) => {
-            Err("expected HOST:PORT, PORT on this machine, or :PORT for all interfaces".to_string())
-        }
         Ok(Address::Tcp { host: None, port }) => Ok(format!(":{port}")),
-        Ok(address) => Ok(address.to_string()),
-        Err(error) => Err(error.to_string()),
+        Ok(address @ Address::Tcp { .. }) => Ok(address.to_string()),
+        Ok(Address::Unix(_)) | Err(_) => {
+            Err("expected HOST:PORT, [IPV6]:PORT, PORT on this machine, or :PORT for all interfaces".to_string())
+        }
     }
 }
 
