@@ -228,10 +228,10 @@ fn answer(arguments: &QueryArguments) -> Result<Status> {
     if arguments.json {
         output::print_json(&answer.json())?
     } else {
-        output::print(&answer.table())?
-    }
-    if answer.rows.is_empty() {
-        output::note(&nothing_found(&arguments.store));
+        output::print(&answer.table())?;
+        if answer.rows.is_empty() {
+            output::note(&nothing_found(&arguments.store));
+        }
     }
     for problem in &answer.unread {
         output::warning(&format!("{problem}; its reports are not in the answer"));
