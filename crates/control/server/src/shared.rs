@@ -380,9 +380,10 @@ impl Shared {
             Output::Keep(_) | Output::KeepAll(_) => debug_assert!(false, "what is to be kept is settled before"),
             Output::Send(stream, message) => self.send(inner, stream, message),
             Output::PacketOut(packet) => {
-                // The port counts nothing that never came to it; a controller sees no answer to a packet-out either
-                // way.
-                let _ = inner.packets_out.send(packet);
+                // There is no answer to a packet-out, and the port counts nothing that never came to it.
+                if !inner.packets_out.send(packet) {
+                    self.messages_dropped.fetch_add(1, Ordering::Relaxed);
+                }
             }
             Output::Install(pipeline) => (self.environment.install)(pipeline),
             Output::Retire(program) => free_in_the_background(program),
@@ -404,8 +405,8 @@ impl Shared {
         }
     }
 
-    /// Messages that had no room on their way to a controller, and packets in either direction whose program was
-    /// replaced.
+    /// Messages that had no room on their way to a controller, packets of controllers that had none on their way to the
+    /// switch, and packets in either direction whose program was replaced.
     pub(crate) fn messages_dropped(&self) -> u64 {
         self.messages_dropped.load(Ordering::Relaxed) + self.turns.lost()
     }

@@ -123,6 +123,25 @@ async fn a_session() {
     assert_eq!(burst.iter().next().unwrap().data(), b"\x00\x80abc");
 }
 
+/// The switch takes none of them here, and 4,096 may wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn packets_for_which_the_switch_has_no_room_are_counted() {
+    let bed = bed();
+    let mut client = connect(&bed).await;
+    let (requests, mut responses) = stream(&mut client, 1, ELECTION).await;
+    next(&mut responses).await;
+    push(&mut client).await;
+    let out = r#"packet { payload: "abc" metadata { metadata_id: 1 value: "\x01" } metadata { metadata_id: 2 value: "\x00" } }"#;
+    let packet: StreamMessageRequest = text::read("p4.v1.StreamMessageRequest", out).unwrap();
+    for _ in 0..4_096 + 3 {
+        requests.send(packet.clone()).await.unwrap();
+    }
+    while bed.server.messages_dropped() < 3 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(bed.server.messages_dropped(), 3);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_of_a_batch_have_details() {
     let bed = bed();

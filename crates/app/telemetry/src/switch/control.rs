@@ -39,7 +39,7 @@ fn calls(report: &CallReport) -> Vec<Family> {
     }
     let dropped = Family::counter(
         "forebay_control_messages_dropped_total",
-        "Messages for controllers that do not read or are not there, and packets whose program was replaced.",
+        "Messages for controllers that do not read or are not there, packets of controllers that come faster than the switch takes them, and packets whose program was replaced.",
     );
     vec![ended, times, dropped.of(report.messages_dropped)]
 }
