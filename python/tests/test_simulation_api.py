@@ -19,6 +19,7 @@ QUEUE = examples.path("queue.toml")
 REPOSITORY = Path(__file__).parents[2]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_simulation(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(Path(QUEUE).read_text().replace("duration_us = 400", "duration_us = 60000000"))

@@ -71,6 +71,7 @@ def test_a_search_finds_the_highest_load(tmp_path: Path) -> None:
     assert search["is_complete"] and "ndr" in str(found)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_test(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(Path(ROUTER).read_text().replace("duration_s = 0.02", "duration_s = 60.0"))
