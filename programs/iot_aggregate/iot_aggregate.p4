@@ -66,6 +66,7 @@ control AggregateVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
+#if N > 1
 // The i-th place of every flow's batch: keeps the message whose turn it is, gives it back when the batch is complete.
 control SaveOrRetrieve(in msg_t msg, out msg_t retrieved, in bit<32> flow_slot, in bit<8> count)(bit<8> place) {
     register<bit<PAYLOAD_BITS>>(FLOWS) pool;
@@ -79,6 +80,7 @@ control SaveOrRetrieve(in msg_t msg, out msg_t retrieved, in bit<32> flow_slot, 
         }
     }
 }
+#endif
 
 // Aggregates a message. Afterwards either `stored` is true and the packet is to be dropped, its payload being kept, or
 // `complete` is true and the packet has become an N-packet, or neither: another flow has its batch open in this flow's

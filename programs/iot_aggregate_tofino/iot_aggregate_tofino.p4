@@ -70,6 +70,7 @@ control AggregateVerifyChecksum(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
+#if N > 1
 // The i-th place of every flow's batch: keeps the message whose turn it is, gives it back when the batch is complete.
 control SaveOrRetrieve(in msg_t msg, out msg_t retrieved, in bit<32> flow, in bit<8> count)(bit<8> place) {
     register<bit<PAYLOAD_BITS>>(FLOWS) pool;
@@ -83,6 +84,7 @@ control SaveOrRetrieve(in msg_t msg, out msg_t retrieved, in bit<32> flow, in bi
         }
     }
 }
+#endif
 
 control AggregateIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     register<bit<8>>(FLOWS) counts;

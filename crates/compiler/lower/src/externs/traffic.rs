@@ -89,7 +89,9 @@ pub fn recirculate(cx: &mut Context, args: &Args, function: &str) {
 fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Option<Expr> {
     if function.ends_with("_preserving_field_list") {
         let list = args.scalar(cx, index);
-        warn_empty(cx, &list, args.span(index));
+        // Without a list a packet can be cloned, but not sent back: list 0 says that nothing is preserved.
+        let may_be_none = !function.starts_with("clone") && cx.program.field_lists.is_empty();
+        warn_empty(cx, &list, args.span(index), may_be_none);
         let width = list.width(&cx.program);
         return Some(build::resize(list, width, 8, false));
     }
@@ -114,10 +116,13 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
     anonymous_list(cx, slots, args, index)
 }
 
-/// Warns about a list without fields.
-fn warn_empty(cx: &mut Context, list: &Expr, span: Span) {
+/// Warns about a list without fields, unless it is list 0 and that may mean none.
+fn warn_empty(cx: &mut Context, list: &Expr, span: Span, may_be_none: bool) {
     let Expr::Const(number) = list else { return };
     let number = number.to_u64_saturating();
+    if may_be_none && number == 0 {
+        return;
+    }
     let is_empty = u32::try_from(number).is_ok_and(|number| !cx.program.field_lists.contains_key(&number));
     if is_empty {
         let message = format!("no metadata field is marked with @field_list({number}), so nothing is preserved");
