@@ -243,7 +243,8 @@ impl Arbitration {
         others.filter_map(|(_, other)| other.election).max()
     }
 
-    /// The primary of a role is it no more. Nobody follows it without a claim, but as BMv2 the one with the next id.
+    /// A role loses its primary. The next primary is the one that claims it next; as BMv2, the controller of the role with the highest
+    /// election id follows at once.
     fn end_primary(&mut self, name: &str) {
         let of_role = self.streams.iter().filter(|(_, controller)| controller.role == name);
         let highest = of_role

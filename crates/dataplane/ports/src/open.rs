@@ -336,7 +336,7 @@ fn is_of_system(spec: &PortSpec) -> bool {
     )
 }
 
-/// Does work of which there are so many pieces in several threads, each of which takes pieces until none is left.
+/// Runs `work` in several threads, at most one for each piece of work. Each call takes pieces until none is left.
 fn in_threads(pieces: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
         for _ in 1..pieces.min(THREADS) {

@@ -86,15 +86,7 @@ fn the_id_that_a_claim_needs_is_named() {
 /// BMv2's simple_switch_grpc knows the ids of open streams alone.
 #[test]
 fn as_bmv2_the_highest_id_of_those_that_are_connected_is_primary() {
-    let settings = Settings {
-        device_id: 1,
-        is_bmv2: true,
-        ..Settings::default()
-    };
-    let mut switch = Switch {
-        device: Device::new(settings),
-        ..Switch::empty()
-    };
+    let mut switch = Switch::as_bmv2();
     switch.arbitrate(A, "", Some(9)).unwrap();
     switch.device.stream_closed(A);
     switch.sent();

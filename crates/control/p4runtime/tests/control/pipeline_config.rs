@@ -1,7 +1,7 @@
 //! Programs pushed and read back (§14, §15), and the version (§17).
 
 use super::support::{PRIMARY, PROGRAM, Switch, config, config_of, installed};
-use forebay_p4runtime::{Code, Device, Settings};
+use forebay_p4runtime::Code;
 use forebay_protocol::p4::config::v1::match_field::{Match, MatchType};
 use forebay_protocol::p4::config::v1::{P4DataTypeSpec, P4Info, P4TypeInfo};
 use forebay_protocol::p4::v1::forwarding_pipeline_config::Cookie;
@@ -439,15 +439,7 @@ fn what_was_pushed_is_given_back() {
 /// tables.
 #[test]
 fn as_bmv2_no_program_is_an_error() {
-    let settings = Settings {
-        device_id: 1,
-        is_bmv2: true,
-        ..Settings::default()
-    };
-    let mut switch = Switch {
-        device: Device::new(settings),
-        ..Switch::empty()
-    };
+    let mut switch = Switch::as_bmv2();
     let request = GetForwardingPipelineConfigRequest {
         device_id: 1,
         ..Default::default()

@@ -91,6 +91,18 @@ impl Switch {
         }
     }
 
+    /// The same, as BMv2's simple_switch_grpc.
+    pub fn as_bmv2() -> Switch {
+        let settings = Settings {
+            is_bmv2: true,
+            ..Switch::empty_settings()
+        };
+        Switch {
+            device: Device::new(settings),
+            ..Switch::empty()
+        }
+    }
+
     pub fn push(&mut self, action: Action, config: Option<ForwardingPipelineConfig>) -> Result<(), Error> {
         let request = SetForwardingPipelineConfigRequest {
             device_id: 1,
