@@ -129,8 +129,8 @@ pub fn paths_text(paths: &PathCounters) -> String {
     let again = match further.total() {
         0 => String::new(),
         _ => format!(
-            "; further passes, on the slow path: {} of resubmitted and {} of recirculated packets",
-            further.resubmitted, further.recirculated
+            "; further passes: {} of resubmitted and {} of recirculated packets, {} of them on the fast path",
+            further.resubmitted, further.recirculated, further.fast
         ),
     };
     format!("packets on the fast path: {fast}; on the slow path: {slow}{again}\n")
@@ -154,6 +154,7 @@ pub fn paths_json(paths: &PathCounters) -> Value {
         "further_passes": {
             "resubmitted": paths.further_passes.resubmitted,
             "recirculated": paths.further_passes.recirculated,
+            "fast": paths.further_passes.fast,
         },
     })
 }

@@ -134,11 +134,16 @@ fn paths(report: &Report) -> Vec<Family> {
     );
     let mut further = Family::counter(
         "forebay_further_passes_total",
-        "Passes through ingress after a packet's first one, on the slow path.",
+        "Passes through ingress after a packet's first one.",
     );
     further.add(&[("kind", &"resubmitted")], report.paths.further_passes.resubmitted);
     further.add(&[("kind", &"recirculated")], report.paths.further_passes.recirculated);
-    vec![fast, slow, misses.of(report.paths.flow_misses), further]
+    let further_fast = Family::counter(
+        "forebay_further_passes_fast_total",
+        "Passes through ingress after a packet's first one, on the fast path.",
+    );
+    let further_fast = further_fast.of(report.paths.further_passes.fast);
+    vec![fast, slow, misses.of(report.paths.flow_misses), further, further_fast]
 }
 
 fn times(report: &Report) -> Vec<Family> {

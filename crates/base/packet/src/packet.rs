@@ -119,6 +119,16 @@ impl Packet {
         self.timestamp_ns = other.timestamp_ns;
     }
 
+    /// The last `count` bytes of the headroom, which are before the data. Their content is unspecified at first.
+    ///
+    /// # Panics
+    /// If there is less headroom.
+    #[inline]
+    pub fn headroom_mut(&mut self, count: usize) -> &mut [u8] {
+        let start = self.headroom();
+        &mut self.buffer.memory_mut()[start - count..start]
+    }
+
     /// Puts `count` bytes in front of the data and returns them to be written.
     /// Their content is unspecified (whatever the buffer held).
     pub fn prepend(&mut self, count: usize) -> &mut [u8] {
@@ -283,6 +293,15 @@ mod tests {
         packet.replace_front(10, b"");
         assert_eq!(packet.data(), b"payload");
         assert_eq!(packet.original_length, 11);
+    }
+
+    #[test]
+    fn bytes_before_the_data_are_no_part_of_it() {
+        let mut packet = Packet::from_bytes(b"frame");
+        packet.headroom_mut(4).copy_from_slice(b"note");
+        assert_eq!(packet.data(), b"frame");
+        packet.prepend(4);
+        assert_eq!(packet.data(), b"noteframe");
     }
 
     #[test]

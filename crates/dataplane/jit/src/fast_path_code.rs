@@ -84,7 +84,7 @@ impl FastPathCode {
         }
     }
 
-    /// Bytes in front of a frame to which the code may write.
+    /// Bytes in front of a frame that the code may read and write.
     pub fn headroom(&self) -> usize {
         self.needs.headroom
     }

@@ -55,7 +55,8 @@ pub use load::{BesideWorkers, EXPIRY_PROFILES, Engine, FastPath, GROUP_WEIGHT_MA
 pub use memory::{Demand, demands};
 pub use outcome::{Decided, DigestMessage, DropCounters, DropReason, EgressDecision, IngressDecision};
 pub use packet::{
-    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, LeavingPacket, Passes, QueuedPacket,
+    EgressArguments, EgressPacket, IngressArguments, IngressPacket, InstanceType, LeavingPacket, Origin, Passes,
+    QueuedPacket,
 };
 pub use paths::{FastForm, FurtherPasses, PathCounters, SlowReason};
 pub use replication::{CLASS_OF_SERVICE_MAX, CloneSession, Replica};

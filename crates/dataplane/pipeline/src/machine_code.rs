@@ -19,6 +19,7 @@ use crate::generations::{Generations, LeftOutPackets};
 use crate::layout::Layout;
 use crate::load::{BesideWorkers, Engine, FastPath, Options};
 use crate::straight::clone_head::Head;
+use crate::straight::returns::{self, BeforeFrame};
 use crate::straight::side_exit::SideExit;
 use crate::straight::{self, Refusal, Straight, clones, psa_clones, straight};
 use forebay_budget::{Budget, Stop};
@@ -41,6 +42,8 @@ pub(crate) struct MachineCode {
     fast_path: Option<Arc<Generations>>,
     /// The fast path of clones, if clones may take one; compiled when there are clones.
     clones: Option<Arc<Generations>>,
+    /// The fast path of packets that begin again, if they may take one; compiled when there are such packets.
+    returns: Option<(Arc<Generations>, BeforeFrame)>,
     /// The header before the frames of noted clones.
     head: Head,
     frames_of_clones: FramesOfClones,
@@ -88,13 +91,18 @@ impl MachineCode {
         if options.engine == Engine::Interpreter {
             return Ok(None);
         }
-        let (straight, route) = match straight_form(program, layout) {
+        let (straight, mut route) = match straight_form(program, layout) {
             Ok(straight) => straight,
             Err(refusal) => return MachineCode::of_graph(program, options, refusal.obstacle()).map(Some),
         };
         let has_fast_path = options.fast_path != FastPath::Never;
         let unrolled = has_fast_path.then(|| route.unrolled(&straight)).flatten();
         let unrolled = unrolled.as_ref().unwrap_or(&straight);
+        let of_returns = layout.and_then(|layout| returns::route(unrolled, layout, &route));
+        let of_returns = of_returns.filter(|(again, _)| !again.is_blocked(unrolled, options.step_limit));
+        if let Some(back) = &mut route.sends_back {
+            back.next_is_specialised = of_returns.is_some();
+        }
         let mut obstacles = match options.fast_path {
             FastPath::Never => Vec::new(),
             _ => route.obstacles(unrolled, options.step_limit),
@@ -134,6 +142,10 @@ impl MachineCode {
             takes_bursts: options.fast_path != FastPath::Never,
             fast_path,
             clones: of_clones.map(|path| Arc::new(Generations::new(&path.program, path.route, options.step_limit))),
+            returns: of_returns.filter(|_| is_wanted).map(|(again, before_frame)| {
+                let generations = Generations::new(unrolled, again, options.step_limit);
+                (Arc::new(generations), before_frame)
+            }),
             head,
             frames_of_clones: FramesOfClones::of(program.architecture),
             kept_by_returns,
@@ -156,6 +168,7 @@ impl MachineCode {
             takes_bursts: options.fast_path != FastPath::Never,
             fast_path: None,
             clones: None,
+            returns: None,
             head: Head::default(),
             frames_of_clones: FramesOfClones::of(program.architecture),
             kept_by_returns: Vec::new(),
@@ -199,6 +212,15 @@ impl MachineCode {
         clones.forms()
     }
 
+    /// All variants of the fast path of packets that begin again, if the first one is ready, and what is before the
+    /// frames of these packets. The first call starts compiling it.
+    #[inline]
+    pub(crate) fn forms_of_returns(&self) -> Option<(Forms<'_>, &BeforeFrame)> {
+        let (generations, before_frame) = self.returns.as_ref()?;
+        self.want_of(generations, Order::Cached);
+        Some((generations.forms()?, before_frame))
+    }
+
     /// What becomes of the frames of noted clones.
     pub(crate) fn frames_of_clones(&self) -> FramesOfClones {
         self.frames_of_clones
@@ -235,6 +257,13 @@ impl MachineCode {
         }
     }
 
+    /// Requests another variant of the fast path of packets that begin again.
+    pub(crate) fn want_for_returns(&self, order: Order) {
+        if let Some((generations, _)) = &self.returns {
+            self.want_of(generations, order);
+        }
+    }
+
     #[inline]
     fn want_of(&self, generations: &Arc<Generations>, order: Order) {
         if !generations.is_settled(order) {
@@ -259,6 +288,13 @@ impl MachineCode {
     #[cold]
     pub(crate) fn want_paths_for_clones(&self, left_out: &LeftOutPackets) {
         self.want_paths_of(self.clones.as_ref(), left_out);
+    }
+
+    /// Reports packets that begin again and that their fast path leaves out.
+    #[cold]
+    pub(crate) fn want_paths_for_returns(&self, left_out: &LeftOutPackets) {
+        let generations = self.returns.as_ref().map(|(generations, _)| generations);
+        self.want_paths_of(generations, left_out);
     }
 
     fn want_paths_of(&self, generations: Option<&Arc<Generations>>, left_out: &LeftOutPackets) {

@@ -83,10 +83,37 @@ pub struct Passes {
 }
 
 impl Passes {
+    /// Those of a packet that is resubmitted.
+    #[must_use]
+    pub(crate) fn resubmitted(self) -> Passes {
+        Passes {
+            resubmissions: self.resubmissions + 1,
+            ..self
+        }
+    }
+
+    /// Those of a packet that is recirculated.
+    #[must_use]
+    pub(crate) fn recirculated(self) -> Passes {
+        Passes {
+            recirculations: self.recirculations + 1,
+            ..Passes::default()
+        }
+    }
+
     /// A number that is unique to this pass of the packet.
     fn number(self) -> u64 {
         u64::from(self.recirculations) << 16 | u64::from(self.resubmissions)
     }
+}
+
+/// What all packets that are made from one have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// See [`Contents::tag`].
+    pub tag: u64,
+    /// How many times the packet has gone back to the start.
+    pub passes: Passes,
 }
 
 /// All data of a packet, in one allocation from its arrival to its end: moving the packet moves a pointer.
@@ -189,6 +216,14 @@ impl IngressPacket {
     /// How many times it has been resubmitted and recirculated.
     pub fn passes(&self) -> Passes {
         self.passes
+    }
+
+    /// What it has in common with the packets that are made from it.
+    pub fn origin(&self) -> Origin {
+        Origin {
+            tag: self.tag,
+            passes: self.passes,
+        }
     }
 
     /// The seed of the random numbers of ingress, in a switch with this seed.

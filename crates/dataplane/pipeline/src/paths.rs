@@ -131,13 +131,15 @@ impl SlowReason {
     }
 }
 
-/// Passes through ingress after a packet's first one. All of them take the slow path.
+/// Passes through ingress after a packet's first one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FurtherPasses {
     /// Passes of resubmitted packets.
     pub resubmitted: u64,
     /// Passes of recirculated packets.
     pub recirculated: u64,
+    /// Those of both that took the fast path; the others took the slow path.
+    pub fast: u64,
 }
 
 impl FurtherPasses {
@@ -199,6 +201,7 @@ impl PathCounters {
         self.flow_misses -= earlier.flow_misses;
         self.further_passes.resubmitted -= earlier.further_passes.resubmitted;
         self.further_passes.recirculated -= earlier.further_passes.recirculated;
+        self.further_passes.fast -= earlier.further_passes.fast;
         self
     }
 
@@ -223,6 +226,7 @@ impl AddAssign for PathCounters {
         self.flow_misses += other.flow_misses;
         self.further_passes.resubmitted += other.further_passes.resubmitted;
         self.further_passes.recirculated += other.further_passes.recirculated;
+        self.further_passes.fast += other.further_passes.fast;
     }
 }
 

@@ -5,20 +5,24 @@
 //! does so before the packets that arrived after it leave, and so does one that is resubmitted. Recirculated packets
 //! wait for the next poll, as on the slow path.
 
+use crate::again::Again;
 use crate::switch::{Activity, Source, Switch};
 use crate::traffic_manager::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{
-    Arrival, Cloned, DropReason, IngressArguments, Leaving, PacketVerdict, Return, SlowReason, Tracer, VerdictRun,
+    Arrival, Cloned, DropReason, IngressArguments, Leaving, Origin, PacketVerdict, Passes, Return, SlowReason, Tracer,
+    VerdictRun,
 };
 use std::ops::Range;
 
 /// What acting on the verdicts on a burst needs, besides the switch.
-struct Settling<'a, T> {
-    arrival: Arrival,
-    now_ns: u64,
-    tracer: &'a mut T,
-    activity: &'a mut Activity,
+pub(crate) struct Settling<'a, T> {
+    pub(crate) arrival: Arrival,
+    pub(crate) now_ns: u64,
+    pub(crate) tracer: &'a mut T,
+    pub(crate) activity: &'a mut Activity,
+    /// The packets without verdicts, and those whose verdicts are yet to be acted on, if they begin again.
+    pub(crate) again: Option<&'a mut Again>,
 }
 
 impl<T> Settling<'_, T> {
@@ -92,40 +96,48 @@ impl Switch {
         tracer: &mut T,
         activity: &mut Activity,
     ) {
-        let arrival = Arrival {
-            ingress_port,
-            timestamp_us: self.microseconds(now_ns),
-            last_queue: (self.config.queues.clamp(1, QUEUES_MAX) - 1) as u32,
-            random_seed: self.config.random_seed,
-            first_packet: 0,
-        };
+        let arrival = self.arrival(ingress_port, now_ns);
         let mut settling = Settling {
             arrival,
             now_ns,
             tracer,
             activity,
+            again: None,
         };
         let mut verdicts = std::mem::take(&mut self.stages.verdicts);
-        match self.pass(burst.as_mut_slice(), arrival, room, &mut verdicts) {
+        match self.pass(burst.as_mut_slice(), arrival, None, room, &mut verdicts) {
             Some(Leaving { port, packets }) => {
                 if packets < burst.len() {
                     let dropped = &mut burst.as_mut_slice()[packets..];
                     self.settle_runs(dropped, &mut verdicts, &mut settling);
                     burst.truncate(packets);
                 }
-                self.hand_over_all(port, burst, ingress_port, now_ns, settling.activity);
+                self.hand_over_all(port, burst, &mut settling);
             }
             None => self.settle_burst(burst.as_mut_slice(), &mut verdicts, &mut settling),
         }
         self.stages.verdicts = verdicts;
     }
 
-    /// Lets packets take the fast path, if no packet waits in a queue: see [`forebay_pipeline::Worker::pass`].
+    /// What is told of packets of this port.
+    pub(crate) fn arrival(&self, ingress_port: u32, now_ns: u64) -> Arrival {
+        Arrival {
+            ingress_port,
+            timestamp_us: self.microseconds(now_ns),
+            last_queue: (self.config.queues.clamp(1, QUEUES_MAX) - 1) as u32,
+            random_seed: self.config.random_seed,
+            first_packet: 0,
+        }
+    }
+
+    /// Lets packets take the fast path, if no packet waits in a queue: see [`forebay_pipeline::Worker::pass`]. `again`
+    /// are the packets, if they begin again.
     #[inline]
     fn pass(
         &mut self,
         packets: &mut [Packet],
         arrival: Arrival,
+        again: Option<&Again>,
         room: Option<usize>,
         verdicts: &mut Vec<VerdictRun>,
     ) -> Option<Leaving> {
@@ -142,7 +154,12 @@ impl Switch {
             first_packet: self.next_tag(),
             ..arrival
         };
-        let leaving = self.worker.pass(packets, arrival, room, verdicts);
+        let leaving = match again {
+            None => self.worker.pass(packets, arrival, room, verdicts),
+            Some(again) => self
+                .worker
+                .pass_again(packets, again.packets(), arrival, room, verdicts),
+        };
         if self.worker.has_more_than_verdicts() {
             self.take_more_than_verdicts();
         }
@@ -161,7 +178,7 @@ impl Switch {
 
     /// Acts on the verdicts of the first packets, lets the others take the fast path, and so on until all are settled.
     /// `verdicts` is empty afterwards.
-    fn settle_burst<T: Tracer>(
+    pub(crate) fn settle_burst<T: Tracer>(
         &mut self,
         mut packets: &mut [Packet],
         verdicts: &mut Vec<VerdictRun>,
@@ -169,13 +186,16 @@ impl Switch {
     ) {
         while !packets.is_empty() {
             if verdicts.is_empty()
-                && let Some(Leaving { port, packets }) = self.pass(packets, settling.arrival, None, verdicts)
+                && let Some(Leaving { port, packets }) =
+                    self.pass(packets, settling.arrival, settling.again.as_deref(), None, verdicts)
             {
                 let verdict = PacketVerdict::Transmit(port);
                 verdicts.insert(0, VerdictRun { verdict, packets });
             }
             if verdicts.is_empty() {
-                self.worker.count_slow(SlowReason::Queued, 1);
+                if settling.again.is_none() {
+                    self.worker.count_slow(SlowReason::Queued, 1);
+                }
                 verdicts.push(VerdictRun {
                     verdict: PacketVerdict::SlowPath,
                     packets: 1,
@@ -185,6 +205,7 @@ impl Switch {
                 packets = self.settle_clones(packets, verdicts, settling);
             }
             packets = self.settle_runs(packets, verdicts, settling);
+            self.pass_resubmitted(settling);
         }
     }
 
@@ -252,22 +273,33 @@ impl Switch {
                 self.counters.copies += 1;
                 settling.activity.egress += 1;
                 let frame = std::mem::take(&mut self.worker.frames_of_clones(index, index + 1)[0]);
-                let tag = self.next_tag() - u64::from(clone.goes_after);
-                self.go_round((how, true), frame.data(), (from, tag), settling.now_ns);
+                let origin = self.origin_of(clone.place, done, settling);
+                self.go_round((how, true), frame.data(), (from, origin), settling.now_ns);
                 self.worker.frames_of_clones(index, index + 1)[0] = frame;
             }
             _ => {
-                let frame = &mut self.worker.frames_of_clones(index, index + 1)[0];
-                let frame = std::mem::take(frame);
-                let tag = self.next_tag() - u64::from(clone.goes_after);
+                let frame = std::mem::take(&mut self.worker.frames_of_clones(index, index + 1)[0]);
+                let origin = self.origin_of(clone.place, done, settling);
                 settling.activity.egress +=
-                    self.run_clone((clone, frame.data()), (from, tag), settling.now_ns, settling.tracer);
+                    self.run_clone((clone, frame.data()), (from, origin), settling.now_ns, settling.tracer);
                 self.worker.frames_of_clones(index, index + 1)[0] = frame;
             }
         }
     }
 
-    /// Hands clones to a port. The first `done` packets of the burst already have their tags.
+    /// The origin of the packet at a place of the burst, of which the first `done` packets are settled: one of the
+    /// others, or the last of these.
+    fn origin_of<T>(&self, place: usize, done: usize, settling: &Settling<'_, T>) -> Origin {
+        match &settling.again {
+            None => Origin {
+                tag: self.next_tag() - done as u64 + place as u64,
+                passes: Passes::default(),
+            },
+            Some(again) => again.origin_of(place, done),
+        }
+    }
+
+    /// Hands clones to a port. The first `done` packets of the burst are settled.
     fn hand_over_clones<T>(&mut self, port: u32, clones: Range<usize>, done: usize, settling: &mut Settling<'_, T>) {
         let count = clones.len() as u64;
         self.counters.copies += count;
@@ -279,8 +311,13 @@ impl Switch {
         self.delays.hand_over(count);
         let first_tag = self.next_tag() - done as u64;
         let (frames, clones) = self.worker.clones_with_frames(clones);
-        let tags = clones.iter().map(|clone| first_tag + clone.place as u64);
-        let sent = self.ports.exchange_at(place, frames, tags, settling.now_ns);
+        let tag = |clone: &Cloned| match &settling.again {
+            None => first_tag + clone.place as u64,
+            Some(again) => again.origin_of(clone.place, done).tag,
+        };
+        let sent = self
+            .ports
+            .exchange_at(place, frames, clones.iter().map(tag), settling.now_ns);
         self.count_sent(sent);
     }
 
@@ -311,22 +348,22 @@ impl Switch {
         match verdict {
             PacketVerdict::Transmit(port) => {
                 settling.activity.egress += count;
-                self.hand_over(port, packets, from, now_ns);
+                self.hand_over(port, packets, settling);
             }
             PacketVerdict::Drop(reason) => {
-                self.take_tags(count);
+                self.take_origins(count, settling);
                 self.book_drops(from, reason, count);
             }
             PacketVerdict::EgressDrop(port) => {
-                self.take_tags(count);
+                self.take_origins(count, settling);
                 let attached = self.ports.contains(port);
                 self.book_drops(if attached { port } else { from }, DropReason::EgressDrop, count);
             }
             PacketVerdict::Copies { first, count } => {
-                let id = self.take_tag();
+                let origin = self.take_origins(1, settling);
                 settling.activity.egress += u64::from(count);
                 self.counters.copies += u64::from(count) - 1;
-                self.hand_over_copies((first, count), id, from, now_ns);
+                self.hand_over_copies((first, count), origin, from, now_ns);
             }
             PacketVerdict::CopiesTogether { port, each } => {
                 let copies = count * u64::from(each);
@@ -336,20 +373,22 @@ impl Switch {
             }
             PacketVerdict::Returns(how) => {
                 for packet in packets {
-                    let tag = self.take_tag();
-                    settling.activity.egress +=
-                        self.send_back(how, packet.data(), (from, tag), now_ns, settling.tracer);
+                    let origin = self.take_origins(1, settling);
+                    self.send_back(how, packet.data(), origin, settling);
                 }
             }
             PacketVerdict::GoesOn => {
-                self.take_tag();
+                self.take_origins(1, settling);
                 let packet = self.worker.take_continued().expect("the last packet goes on");
                 settling.activity.egress += self.run_going_on(packet, from, now_ns, settling.tracer);
                 settling.activity.egress += self.run_queues(now_ns, settling.tracer);
             }
             PacketVerdict::SlowPath => {
                 for packet in packets {
-                    self.arrive(packet.data(), from, settling.arrival.timestamp_us);
+                    match &mut settling.again {
+                        None => self.arrive(packet.data(), from, settling.arrival.timestamp_us),
+                        Some(again) => self.stages.slow.entering.push_back(again.take()),
+                    }
                     // The packet itself is counted below, like the others.
                     let (ingress, egress) = self.run_arrived(now_ns, settling.tracer);
                     settling.activity.ingress += ingress - 1;
@@ -360,8 +399,19 @@ impl Switch {
         settling.activity.ingress += count;
     }
 
+    /// The next `count` packets, at least one, are settled. Returns the origin of the first of them.
+    fn take_origins<T>(&mut self, count: u64, settling: &mut Settling<'_, T>) -> Origin {
+        let Some(again) = &mut settling.again else {
+            let (tag, passes) = (self.take_tags(count), Passes::default());
+            return Origin { tag, passes };
+        };
+        let origin = again.origin_of(0, 0);
+        (0..count).for_each(|_| self.worker.discard_arrived(again.take()));
+        origin
+    }
+
     /// Hands the copies of a packet to their ports; consecutive copies with the same destination together.
-    fn hand_over_copies(&mut self, (first, count): (u32, u32), id: u64, from: u32, now_ns: u64) {
+    fn hand_over_copies(&mut self, (first, count): (u32, u32), origin: Origin, from: u32, now_ns: u64) {
         let mut copies = first..first + count;
         while let Some(run) = self.worker.next_copies(&mut copies) {
             let range = run.start..run.end;
@@ -370,15 +420,16 @@ impl Switch {
                     Some(place) => {
                         let packets = self.worker.copies(run.start, run.end);
                         self.delays.hand_over(packets.len() as u64);
-                        let sent = self.ports.exchange_at(place, packets, std::iter::repeat(id), now_ns);
+                        let tags = std::iter::repeat(origin.tag);
+                        let sent = self.ports.exchange_at(place, packets, tags, now_ns);
                         self.count_sent(sent);
                     }
                     None if self.worker.goes_round_by(port) => {
-                        self.copies_go_round(Return::ByPort, range, (from, id), now_ns);
+                        self.copies_go_round(Return::ByPort, range, (from, origin), now_ns);
                     }
                     None => range.for_each(|_| self.drop_here(from, DropReason::NoSuchPort)),
                 },
-                PacketVerdict::Returns(how) => self.copies_go_round(how, range, (from, id), now_ns),
+                PacketVerdict::Returns(how) => self.copies_go_round(how, range, (from, origin), now_ns),
                 PacketVerdict::Drop(reason) => {
                     let attached = run.port.filter(|port| self.ports.contains(*port));
                     range.for_each(|_| self.drop_here(attached.unwrap_or(from), reason));
@@ -388,8 +439,8 @@ impl Switch {
         }
     }
 
-    /// Sends copies of the packet with this tag back to ingress.
-    fn copies_go_round(&mut self, how: Return, copies: Range<u32>, to: (u32, u64), now_ns: u64) {
+    /// Sends copies of a packet of this origin back to ingress, to this port.
+    fn copies_go_round(&mut self, how: Return, copies: Range<u32>, to: (u32, Origin), now_ns: u64) {
         let mut frame = std::mem::take(&mut self.stages.frame);
         for place in copies {
             frame.clear();
@@ -408,8 +459,11 @@ impl Switch {
             for place in 0..count {
                 frame.clear();
                 frame.extend_from_slice(self.worker.all_copies(count).as_slice()[place].data());
-                let tag = first_tag + (place / each) as u64;
-                self.go_round((Return::ByPort, false), &frame, (from, tag), now_ns);
+                let origin = Origin {
+                    tag: first_tag + (place / each) as u64,
+                    passes: Passes::default(),
+                };
+                self.go_round((Return::ByPort, false), &frame, (from, origin), now_ns);
             }
             self.stages.frame = frame;
             return self.worker.all_copies(count).clear();
@@ -426,66 +480,54 @@ impl Switch {
         }
     }
 
-    /// Hands all packets of a burst to one port.
-    fn hand_over_all(&mut self, port: u32, burst: &mut Burst, from: u32, now_ns: u64, activity: &mut Activity) {
+    /// Hands all packets of a burst, which have arrived, to one port.
+    fn hand_over_all<T>(&mut self, port: u32, burst: &mut Burst, settling: &mut Settling<'_, T>) {
         let count = burst.len() as u64;
-        activity.ingress += count;
-        activity.egress += count;
+        settling.activity.ingress += count;
+        settling.activity.egress += count;
+        if self.ports.place(port).is_none() {
+            return self.leave_by_no_port(port, burst.as_slice(), settling);
+        }
         let first_tag = self.take_tags(count);
-        match self.ports.send_burst(port, burst, first_tag, now_ns) {
-            Some(sent) => {
-                self.delays.hand_over(count);
-                self.count_sent(sent);
-            }
-            None => self.leave_by_no_port(port, burst.as_slice(), (from, first_tag), now_ns),
+        if let Some(sent) = self.ports.send_burst(port, burst, first_tag, settling.now_ns) {
+            self.delays.hand_over(count);
+            self.count_sent(sent);
         }
     }
 
     /// Packets for a port that is not attached: they go round again, if the port stands for that, or are dropped.
     #[cold]
-    fn leave_by_no_port(&mut self, port: u32, packets: &[Packet], (from, first_tag): (u32, u64), now_ns: u64) {
-        for (packet, tag) in packets.iter().zip(first_tag..) {
+    fn leave_by_no_port<T>(&mut self, port: u32, packets: &[Packet], settling: &mut Settling<'_, T>) {
+        let from = settling.ingress_port();
+        for packet in packets {
+            let origin = self.take_origins(1, settling);
             if self.worker.goes_round_by(port) {
-                self.go_round((Return::ByPort, false), packet.data(), (from, tag), now_ns)
+                self.go_round((Return::ByPort, false), packet.data(), (from, origin), settling.now_ns)
             } else {
                 self.drop_here(from, DropReason::NoSuchPort)
             }
         }
     }
 
-    /// Sends a packet of port `from` back to ingress, which it enters before the next packet or in the next poll.
-    /// Returns how many packets entered egress.
-    fn send_back<T: Tracer>(
-        &mut self,
-        how: Return,
-        frame: &[u8],
-        (from, tag): (u32, u64),
-        now_ns: u64,
-        tracer: &mut T,
-    ) -> u64 {
+    /// Sends a packet back to ingress, which it enters before the next packet or in the next poll.
+    fn send_back<T>(&mut self, how: Return, frame: &[u8], origin: Origin, settling: &mut Settling<'_, T>) {
+        let from = settling.ingress_port();
         if !matches!(how, Return::Resubmitted(_)) {
-            self.go_round((how, false), frame, (from, tag), now_ns);
             // It has passed egress.
-            return 1;
+            settling.activity.egress += 1;
+            return self.go_round((how, false), frame, (from, origin), settling.now_ns);
         }
-        match self
-            .worker
-            .begins_again((how, false), frame, self.arguments_of_return(from, now_ns), tag)
-        {
-            Ok(packet) => self.run_resubmitted(packet, now_ns, tracer) + self.run_queues(now_ns, tracer),
-            Err(reason) => {
-                self.book_drops(from, reason, 1);
-                0
-            }
+        let arguments = self.arguments_of_return(from, settling.now_ns);
+        match self.worker.begins_again((how, false), frame, arguments, origin) {
+            Ok(packet) => self.stages.slow.resubmitted.push_back(packet),
+            Err(reason) => self.book_drops(from, reason, 1),
         }
     }
 
     /// Sends a packet back to ingress, in the next poll.
-    fn go_round(&mut self, how: (Return, bool), frame: &[u8], (from, tag): (u32, u64), now_ns: u64) {
-        match self
-            .worker
-            .begins_again(how, frame, self.arguments_of_return(from, now_ns), tag)
-        {
+    fn go_round(&mut self, how: (Return, bool), frame: &[u8], (from, origin): (u32, Origin), now_ns: u64) {
+        let arguments = self.arguments_of_return(from, now_ns);
+        match self.worker.begins_again(how, frame, arguments, origin) {
             Ok(packet) => self.loop_back(packet),
             Err(reason) => self.book_drops(from, reason, 1),
         }
@@ -500,17 +542,19 @@ impl Switch {
     }
 
     /// Hands packets to a port, without copying them.
-    fn hand_over(&mut self, port: u32, packets: &mut [Packet], from: u32, now_ns: u64) {
-        let count = packets.len() as u64;
-        let first_tag = self.take_tags(count);
-        match self.ports.place(port) {
-            Some(place) => {
-                self.delays.hand_over(count);
-                let sent = self.ports.exchange_at(place, packets, first_tag.., now_ns);
-                self.count_sent(sent);
-            }
-            None => self.leave_by_no_port(port, packets, (from, first_tag), now_ns),
-        }
+    fn hand_over<T>(&mut self, port: u32, packets: &mut [Packet], settling: &mut Settling<'_, T>) {
+        let Some(place) = self.ports.place(port) else {
+            return self.leave_by_no_port(port, packets, settling);
+        };
+        let (count, now_ns) = (packets.len() as u64, settling.now_ns);
+        self.delays.hand_over(count);
+        let first_tag = self.next_tag();
+        let sent = match &settling.again {
+            None => self.ports.exchange_at(place, packets, first_tag.., now_ns),
+            Some(again) => self.ports.exchange_at(place, packets, again.tags(), now_ns),
+        };
+        self.count_sent(sent);
+        self.take_origins(count, settling);
     }
 }
 

@@ -25,6 +25,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![deny(unsafe_code)]
 
+mod again;
 mod counters;
 mod delay;
 mod fast_path;

@@ -22,7 +22,7 @@ use crate::switch::{Config, booking_port};
 use crate::traffic_manager::TrafficManager;
 use forebay_pipeline::{
     Cloned, DigestMessage, DropReason, EgressArguments, EgressDecision, EgressPacket, GoingOn, IngressArguments,
-    IngressDecision, IngressPacket, LeavingPacket, QueuedPacket, Session, Tracer,
+    IngressDecision, IngressPacket, LeavingPacket, Origin, QueuedPacket, Session, Tracer,
 };
 use std::collections::VecDeque;
 
@@ -67,6 +67,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     /// Whether packets wait for ingress.
+    #[inline]
     pub(crate) fn are_entering(&self) -> bool {
         !self.entering.is_empty() || !self.resubmitted.is_empty()
     }
@@ -90,11 +91,11 @@ impl Around<'_> {
         let mut entered = 0;
         while !session.has_learned() {
             let buffers = &mut *self.buffers;
-            let packet = buffers.resubmitted.pop_front().or_else(|| {
-                entered += u64::from(!buffers.entering.is_empty());
-                buffers.entering.pop_front()
-            });
-            let Some(packet) = packet else { break };
+            let resubmitted = buffers.resubmitted.pop_front();
+            let Some(packet) = resubmitted.or_else(|| buffers.entering.pop_front()) else {
+                break;
+            };
+            entered += 1;
             self.enter(session, packet, tracer);
         }
         entered
@@ -127,18 +128,18 @@ impl Around<'_> {
         self.buffers.ingress = decisions;
     }
 
-    /// Processes a clone of the packet with this tag that was made on the fast path and takes the slow path. Each of
-    /// its verdicts counts as that of a copy.
+    /// Processes a clone of a packet of this origin that was made on the fast path and takes the slow path. Each of its
+    /// verdicts counts as that of a copy.
     pub(crate) fn clone<T: Tracer>(
         &mut self,
         session: &mut Session<'_>,
         clone: (Cloned, &[u8]),
         arguments: IngressArguments,
-        tag: u64,
+        origin: Origin,
         tracer: &mut T,
     ) {
         let mut decisions = std::mem::take(&mut self.buffers.ingress);
-        session.clone(clone, arguments, tag, |decision| decisions.push(decision), tracer);
+        session.clone(clone, arguments, origin, |decision| decisions.push(decision), tracer);
         self.counters.copies += decisions.len() as u64;
         self.after_ingress(session, &mut decisions, arguments.ingress_port, tracer);
         self.buffers.ingress = decisions;

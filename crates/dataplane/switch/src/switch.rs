@@ -1,5 +1,6 @@
 //! The data path.
 
+use crate::again::AgainBuffers;
 use crate::counters::{Counters, PortReport};
 use crate::delay::{DelayClock, Delays};
 use crate::passes::{Around, Buffers, Digests};
@@ -8,8 +9,8 @@ use crate::traffic_manager::{QUEUES_MAX, QueueChange, QueueReport, Service, Traf
 use forebay_histogram::Histogram;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
-    Cloned, DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, PathCounters, Pipeline, QueuedPacket,
-    SlowReason, Tracer, VerdictRun, Worker,
+    Cloned, DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, Origin, PathCounters, Pipeline,
+    QueuedPacket, SlowReason, Tracer, VerdictRun, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ impl Default for Config {
 pub struct Activity {
     /// Packets that ports delivered.
     pub received: u64,
-    /// Packets that entered ingress: those received, and those that went round.
+    /// Packets that entered ingress: those received, and those that began again.
     pub ingress: u64,
     /// Packets that entered egress.
     pub egress: u64,
@@ -115,7 +116,9 @@ pub(crate) struct Stages {
     pub(crate) verdicts: Vec<VerdictRun>,
     /// The frame of a copy that goes round again.
     pub(crate) frame: Vec<u8>,
-    slow: Buffers,
+    pub(crate) slow: Buffers,
+    /// For packets that begin again.
+    pub(crate) again: AgainBuffers,
 }
 
 impl Switch {
@@ -197,7 +200,10 @@ impl Switch {
         let mut activity = Activity::default();
         self.go_round_now();
         if self.stages.slow.are_entering() && self.room_to_pass::<T>().is_some() {
-            (activity.ingress, activity.egress) = self.run_entering(now_ns, tracer);
+            self.pass_again(now_ns, tracer, &mut activity);
+            let (ingress, egress) = self.run_entering(now_ns, tracer);
+            activity.ingress += ingress;
+            activity.egress += egress;
         }
         if let Some(room) = self.room_to_pass::<T>() {
             self.pass_through(source, room, now_ns, tracer, &mut activity);
@@ -222,7 +228,7 @@ impl Switch {
     /// The number of packets that every port accepts, if packets that arrive now may take the fast path: no packet
     /// waits in a queue, no queue has a rate or takes nothing, and each port has room for a burst. `None` otherwise.
     #[inline]
-    fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
+    pub(crate) fn room_to_pass<T: Tracer>(&self) -> Option<usize> {
         if T::ON || !self.worker.has_fast_path() || self.queues.len() > 0 || self.queues.may_refuse() {
             return None;
         }
@@ -373,11 +379,6 @@ impl Switch {
         self.next_tag
     }
 
-    /// Reserves the number of the next packet that enters.
-    pub(crate) fn take_tag(&mut self) -> u64 {
-        self.take_tags(1)
-    }
-
     /// Reserves consecutive tags, and returns the first.
     pub(crate) fn take_tags(&mut self, count: u64) -> u64 {
         self.next_tag += count;
@@ -399,15 +400,9 @@ impl Switch {
         self.run_entering(now_ns, tracer)
     }
 
-    /// Takes a resubmitted packet, and what is made from it, to its end or its queue. Returns how many packets entered
-    /// egress.
-    pub(crate) fn run_resubmitted<T: Tracer>(&mut self, packet: IngressPacket, now_ns: u64, tracer: &mut T) -> u64 {
-        self.stages.slow.resubmitted.push_back(packet);
-        let (_, egress) = self.run_entering(now_ns, tracer);
-        egress
-    }
-
-    fn run_entering<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
+    /// Takes packets that enter ingress, and what is made from them, to their ends or their queues. Returns how many
+    /// entered ingress, and egress.
+    pub(crate) fn run_entering<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
         if !self.stages.slow.are_entering() {
             return (0, 0);
         }
@@ -431,12 +426,12 @@ impl Switch {
         around.egress
     }
 
-    /// Takes a clone of the packet with this tag, which arrived at port `from`, through egress or into its queue.
+    /// Takes a clone of a packet of this origin, which arrived at this port, through egress or into its queue.
     /// Returns how many packets entered egress.
     pub(crate) fn run_clone<T: Tracer>(
         &mut self,
         clone: (Cloned, &[u8]),
-        (ingress_port, tag): (u32, u64),
+        (ingress_port, origin): (u32, Origin),
         now_ns: u64,
         tracer: &mut T,
     ) -> u64 {
@@ -446,7 +441,7 @@ impl Switch {
             random_seed: 0,
         };
         let (worker, mut around) = self.around(now_ns);
-        worker.session(|session| around.clone(session, clone, arguments, tag, tracer));
+        worker.session(|session| around.clone(session, clone, arguments, origin, tracer));
         around.egress
     }
 
@@ -580,6 +575,7 @@ impl Stages {
             verdicts: Vec::with_capacity(burst),
             frame: Vec::new(),
             slow: Buffers::default(),
+            again: AgainBuffers::default(),
         }
     }
 }

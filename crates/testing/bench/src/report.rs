@@ -90,11 +90,13 @@ fn slow_line(paths: &PathCounters) -> String {
 
 /// Says how often packets passed once more, if they did.
 fn further_line(figure: &Figure) -> String {
-    match figure.paths.further_passes.total() {
+    let further = figure.paths.further_passes;
+    match further.total() {
         0 => String::new(),
         passes => format!(
-            "  further passes, on the slow path: {:.2} for a packet\n",
-            passes as f64 / (figure.paths.fast_total() + figure.paths.slow_total()).max(1) as f64
+            "  further passes: {:.2} for a packet, {:.1} % of them on the fast path\n",
+            passes as f64 / (figure.paths.fast_total() + figure.paths.slow_total()).max(1) as f64,
+            100.0 * further.fast as f64 / passes as f64
         ),
     }
 }
@@ -239,6 +241,7 @@ pub fn measured_json(measured: &Measured) -> Value {
             "further_passes": {
                 "resubmitted": figure.paths.further_passes.resubmitted,
                 "recirculated": figure.paths.further_passes.recirculated,
+                "fast": figure.paths.further_passes.fast,
             },
             "rounds": figure.turns.iter().map(|turn| turn.received_per_s).collect::<Vec<_>>(),
         })

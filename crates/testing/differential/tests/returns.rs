@@ -21,6 +21,7 @@ struct metadata_t {
     @field_list(1) bit<8> rounds;
     @field_list(1, 2) bit<12> kept;
     @field_list(2) bit<70> wide;
+    @field_list(1) bit<136> wider;
     bit<8> forgotten;
 }
 parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
@@ -44,13 +45,15 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         passes_of.read(count, (bit<32>) hdr.h.kind);
         passes_of.write((bit<32>) hdr.h.kind, count + 1);
         TELL(hdr.h.before = number;)
+        DRAW(random(meta.forgotten, 0, 255);)
         hdr.h.passes = hdr.h.passes + 1;
-        hdr.h.kept = hdr.h.kept ^ (bit<8>) meta.kept ^ (bit<8>) meta.wide ^ meta.forgotten;
+        hdr.h.kept = hdr.h.kept ^ (bit<8>) meta.kept ^ (bit<8>) meta.wide ^ meta.wider[135:128] ^ meta.forgotten;
         hdr.h.origin = (bit<8>) sm.instance_type;
         sm.egress_spec = 2;
         meta.forgotten = 0xff;
         meta.kept = meta.kept + 0x105;
         meta.wide = meta.wide + 70w0x21;
+        meta.wider = meta.wider + 136w0x10_0000_0000_0000_0000_0000_0000_0000_0003;
         if (hdr.h.kind == 2 && meta.rounds < 2) {
             meta.rounds = meta.rounds + 1;
             resubmit_preserving_field_list(1);
@@ -104,6 +107,7 @@ control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         number = number + 1;
         NUMBER_BEHIND(numbers.write(0, number);)
         TELL(hdr.h.behind = number;)
+        DRAW(random(hdr.h.origin, 0, 255);)
         if (hdr.h.kind == 1 && meta.rounds < 3) {
             meta.rounds = meta.rounds + 1;
             recirculate_preserving_field_list(1);
@@ -133,18 +137,20 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 const KINDS: u8 = 19;
 
 /// Forms of the program: numbers after the queue, too; clones from ingress, which leave for egress if that changes
-/// registers; clones from egress; all of these.
-const FORMS: [&[&str]; 5] = [
+/// registers; clones from egress; all of these. Random numbers.
+const FORMS: [&[&str]; 7] = [
     &["TELL", "NUMBER_BEHIND"],
     &["TELL", "CLONE_BEFORE"],
     &["TELL", "NUMBER_BEHIND", "CLONE_BEFORE"],
     &["TELL", "NUMBER_BEHIND", "CLONE_BEHIND"],
     &["TELL", "NUMBER_BEHIND", "CLONE_BEFORE", "CLONE_BEHIND"],
+    &["TELL", "NUMBER_BEHIND", "DRAW"],
+    &["TELL", "CLONE_BEFORE", "DRAW"],
 ];
 
 /// The program with these parts.
 fn program(parts: &[&str]) -> String {
-    let all = ["TELL", "NUMBER_BEHIND", "CLONE_BEFORE", "CLONE_BEHIND"];
+    let all = ["TELL", "NUMBER_BEHIND", "CLONE_BEFORE", "CLONE_BEHIND", "DRAW"];
     let define = |part: &str| {
         format!(
             "#define {part}(what) {}\n",
@@ -207,6 +213,34 @@ fn registers_are_accessed_in_the_same_order() {
     }
 }
 
+/// Resubmitted and recirculated packets, also clones and copies of packets, take the fast path again and again.
+#[test]
+fn further_passes_take_the_fast_path() {
+    for (form, kinds) in [
+        (FORMS[0], &[1, 2, 3, 4, 8][..]),
+        (FORMS[1], &[5, 13, 16]),
+        (FORMS[5], &[1, 2, 3, 4]),
+    ] {
+        let pipeline = pipeline(&program(form), Engine::Jit);
+        let obstacles = pipeline.obstacles();
+        assert!(
+            obstacles
+                .iter()
+                .all(|obstacle| !obstacle.text.contains("circulates the packet"))
+        );
+        let mut switch = Switch::new(pipeline, Config::default());
+        let (near, mut far) = MemoryPort::pair("near", "far", 1024);
+        switch.attach(2, Box::new(near));
+        for index in 0..20 {
+            assert!(far.inject(&frame(kinds[usize::from(index) % kinds.len()], index)));
+        }
+        assert_eq!(switch.settle(0, 100, &mut NoTrace), Settled::Idle);
+        let further = switch.paths().further_passes;
+        assert!(further.total() > 20, "{further:?}");
+        assert_eq!(further.fast, further.total());
+    }
+}
+
 /// Which numbers packets take depends on the workers, but not how many passes there are.
 #[test]
 fn several_workers_make_the_same_passes() {
@@ -215,7 +249,8 @@ fn several_workers_make_the_same_passes() {
         sent.values_mut().for_each(|frames| frames.sort());
         sent
     };
-    for form in FORMS {
+    // A packet's random numbers depend on its worker, too.
+    for form in FORMS.into_iter().filter(|form| !form.contains(&"DRAW")) {
         let text = program(&form[1..]);
         let (reference, compiled) = (pipeline(&text, Engine::Interpreter), pipeline(&text, Engine::Jit));
         let frames = mixed();

@@ -201,12 +201,12 @@ fn passes_after_the_first_one_are_counted() {
     let input = format!("1@pcap:{},", capture(folder.path(), "in.pcap", &packets));
     let arguments = ["run", program, "-i", &input, "-i", "2@mem:", "-i", "3@mem:"];
     let ran = forebay(&arguments);
-    let expected = "; further passes, on the slow path: 0 of resubmitted and 4 of recirculated packets\n";
+    let expected = "; further passes: 0 of resubmitted and 4 of recirculated packets, 0 of them on the fast path\n";
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
     let ran = forebay(&[&arguments[..], &["--json", "--stats-interval", "0"]].concat());
     let last = ran.stdout.lines().last().expect("a line");
     let report: serde_json::Value = serde_json::from_str(last).expect("JSON");
-    let expected = serde_json::json!({ "resubmitted": 0, "recirculated": 4 });
+    let expected = serde_json::json!({ "resubmitted": 0, "recirculated": 4, "fast": 0 });
     assert_eq!(report["paths"]["further_passes"], expected);
 }
 

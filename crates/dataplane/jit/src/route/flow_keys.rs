@@ -74,7 +74,8 @@ impl Origins {
             if let Source::Argument(Argument::PacketLength | Argument::Timestamp)
             | Source::Queue(_)
             | Source::NewLength
-            | Source::Payload(_) = source
+            | Source::Payload(_)
+            | Source::BeforeFrame(_) = source
             {
                 origins.changing.insert(*slot);
             }

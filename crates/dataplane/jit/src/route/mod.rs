@@ -224,6 +224,8 @@ pub struct SendsBack {
     pub recirculate: SlotId,
     /// Slots whose values may be kept.
     pub kept: Vec<SlotId>,
+    /// Whether the next pass of such a packet has specialised code, too. Only [obstacles](Route::obstacles) depend on it.
+    pub next_is_specialised: bool,
 }
 
 impl SendsBack {
@@ -270,6 +272,9 @@ pub enum Source {
     NewLength,
     /// After ingress: the bytes that the parser left of the frame, plus the value of a slot.
     Payload(SlotId),
+    /// Before the parser: a number that begins this many bytes before the frame, in as many whole bytes as the slot
+    /// needs.
+    BeforeFrame(u32),
 }
 
 impl Source {
@@ -285,7 +290,11 @@ impl Source {
                 });
                 lengths.collect()
             }
-            Source::Number(_) | Source::Argument(_) | Source::EgressPort | Source::Instance => Vec::new(),
+            Source::Number(_)
+            | Source::Argument(_)
+            | Source::EgressPort
+            | Source::Instance
+            | Source::BeforeFrame(_) => Vec::new(),
         }
     }
 }

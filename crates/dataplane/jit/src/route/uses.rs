@@ -64,7 +64,8 @@ impl Route {
                 | Source::Instance
                 | Source::Queue(_)
                 | Source::NewLength
-                | Source::Payload(_) => {
+                | Source::Payload(_)
+                | Source::BeforeFrame(_) => {
                     known.remove(slot);
                 }
             }
@@ -121,7 +122,12 @@ impl Route {
         let is_constant = |source: &Source| match source {
             Source::Argument(Argument::IngressPort | Argument::Timestamp) => true,
             Source::Argument(Argument::PacketLength) | Source::Number(_) => false,
-            Source::EgressPort | Source::Instance | Source::Queue(_) | Source::NewLength | Source::Payload(_) => false,
+            Source::EgressPort
+            | Source::Instance
+            | Source::Queue(_)
+            | Source::NewLength
+            | Source::Payload(_)
+            | Source::BeforeFrame(_) => false,
         };
         let arguments = self.before_parser.iter().copied();
         let arguments = arguments.filter(|(slot, source)| is_constant(source) && !written.contains(slot));

@@ -223,11 +223,17 @@ impl Translator<'_, '_, '_> {
             bytes: run.bytes(bit),
             first_bit: bit + offset,
         };
+        self.read_into(slot, &field);
+    }
+
+    /// Gives a slot the value of a field.
+    pub(super) fn read_into(&mut self, slot: SlotId, field: &Field) {
+        let width = self.program.slot(slot).width;
         if width <= 128 {
-            let value = self.load_field(&field, width);
+            let value = self.load_field(field, width);
             return self.write_slot(slot, value);
         }
-        self.read_wide(slot, &field, width);
+        self.read_wide(slot, field, width);
     }
 
     /// Reads a field of more than 128 bits into the words of its slot.

@@ -247,8 +247,23 @@ impl<'a> Translator<'_, 'a, '_> {
             Source::Argument(Argument::PacketLength) => self.received_bytes(),
             Source::EgressPort => destination.port,
             Source::Instance => destination.instance,
+            Source::BeforeFrame(bytes) => return self.load_before_frame(slot, bytes),
         };
         self.write_number(slot, number);
+    }
+
+    /// Gives a slot the number that begins this many bytes before the frame.
+    fn load_before_frame(&mut self, slot: SlotId, bytes_before: u32) {
+        self.environment.headroom = self.environment.headroom.max(bytes_before as usize);
+        let width = self.program.slot(slot).width;
+        let bytes = width.div_ceil(8);
+        let packet = self.packet();
+        let number = Field {
+            address: Address::Known(self.address(packet, -(bytes_before as i32))),
+            bytes,
+            first_bit: 8 * bytes - width,
+        };
+        self.read_into(slot, &number);
     }
 
     /// Translates a node of the parser's tree, and the subtree below it.

@@ -505,7 +505,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
 
     fn resubmit(&mut self, mut packet: Box<Contents>, pairs: &[(SlotId, SlotId)]) {
         packet.preserve(pairs);
-        packet.passes.resubmissions += 1;
+        packet.passes = packet.passes.resubmitted();
         if packet.passes.resubmissions > self.burst.pipeline.options.resubmit_limit {
             return self.drop_packet(packet, DropReason::ResubmitLimit);
         }
@@ -516,7 +516,7 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
     }
 
     fn recirculate(&mut self, mut packet: Box<Contents>, pairs: &[(SlotId, SlotId)]) {
-        packet.passes.recirculations += 1;
+        packet.passes = packet.passes.recirculated();
         if packet.passes.recirculations > self.burst.pipeline.options.recirculate_limit {
             return self.drop_packet(packet, DropReason::RecirculateLimit);
         }
@@ -524,9 +524,6 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
         self.own_frame(&mut packet);
         let length = packet.bytes.len();
         verdict(self.tracer, || format!("recirculate {length} bytes"));
-        packet.passes.resubmissions = 0;
-        packet.passes.egress_clones = 0;
-        packet.passes.clones_used = 0;
         packet.instance_type = InstanceType::Recirculated;
         self.scratch.pool.recycle_state(&mut packet);
         (self.sink)(Outcome::Recirculate(IngressPacket(packet)));

@@ -27,6 +27,7 @@ mod pna;
 mod psa;
 pub(crate) mod psa_clones;
 mod reparse;
+pub(crate) mod returns;
 pub(crate) mod side_exit;
 mod sides;
 mod state;

@@ -12,7 +12,7 @@ use crate::load::Options;
 use crate::machine_code::{FramesOfClones, MachineCode};
 use crate::objects::View;
 use crate::outcome::{DropReason, IngressDecision};
-use crate::packet::{IngressArguments, Preserved};
+use crate::packet::{IngressArguments, Origin, Preserved};
 use crate::scratch::Scratch;
 use crate::straight::clone_head::Head;
 use forebay_exec::Tracer;
@@ -224,13 +224,13 @@ impl Worker {
 }
 
 impl Session<'_> {
-    /// Processes a clone that takes the slow path, for the packet with this tag, up to its queue. Reports the
+    /// Processes a clone that takes the slow path, of a packet of this origin, up to its queue. Reports the
     /// decisions about it. `frame` is the clone's frame from [`Worker::frames_of_clones`].
     pub fn clone<T: Tracer>(
         &mut self,
         (clone, frame): (Cloned, &[u8]),
         arguments: IngressArguments,
-        tag: u64,
+        origin: Origin,
         mut decide: impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
@@ -248,7 +248,7 @@ impl Session<'_> {
         let mut bytes = self.scratch.pool.buffer();
         bytes.extend_from_slice(from_egress.as_ref().map_or(received, |clone| clone.payload));
         let mut packet = self.scratch.packet(bytes, arguments);
-        packet.tag = tag;
+        (packet.tag, packet.passes) = (origin.tag, origin.passes);
         let kept = code.head().kept_by(frame);
         let mut sink = |outcome: Outcome| decide(outcome.before_queue());
         let walk = self.scratch.walk(self.burst, &mut sink, tracer);

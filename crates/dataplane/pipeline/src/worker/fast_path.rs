@@ -139,7 +139,12 @@ impl Worker {
     /// same destination.
     pub fn next_copies(&mut self, range: &mut Range<u32>) -> Option<Copied> {
         let length_max = self.pipeline.options.packet_limit as usize;
-        self.fast.copies.next(&self.scratch.scratch.memory, range, length_max)
+        let memory = if self.fast.last_began_again {
+            &self.scratch.memory_again
+        } else {
+            &self.scratch.scratch.memory
+        };
+        self.fast.copies.next(memory, range, length_max)
     }
 
     /// All copies that the last [`Worker::pass`] has made, when they leave [together](PacketVerdict::CopiesTogether).
@@ -224,6 +229,7 @@ impl Worker {
             pin: &pin,
             arrival,
             bits,
+            again: None,
         };
         let (leaving, bailed_out) = self.fast.pass(burst, &mut self.scratch, packets, room, verdicts);
         drop(view);

@@ -38,7 +38,7 @@ pub use flow::FlowKey;
 use forebay_exec::{BitBuffer, DigestRequest, Event, Requests, Tracer};
 use forebay_ir::Recipient;
 use forebay_jit::graph::GraphSite;
-use forebay_jit::{Arrays, Locations};
+use forebay_jit::{Arrays, Locations, Memory};
 use forebay_tables::{Pin, Reader};
 pub use returns::Return;
 use specialised::FastPathMemory;
@@ -68,6 +68,8 @@ pub(crate) struct WorkerScratch {
     pub(crate) shard: usize,
     pub(crate) pool: Pool,
     pub(crate) scratch: Scratch,
+    /// The memory of the code for packets that begin again.
+    memory_again: Memory,
     /// The requests and the output of a packet that has stopped, and continues after others.
     pub(crate) aside: (Requests, BitBuffer),
     /// Requests of the burst's packets to tables.
@@ -186,6 +188,7 @@ impl Worker {
                 shard,
                 pool: Pool::default(),
                 scratch: Scratch::default(),
+                memory_again: Memory::default(),
                 aside: Default::default(),
                 learned: LearnedList::default(),
                 further_passes: FurtherPasses::default(),

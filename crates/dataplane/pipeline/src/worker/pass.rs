@@ -7,6 +7,7 @@ use super::fast_path::{Leaving, PacketVerdict, VerdictRun};
 use super::frames::{all_fit, frames};
 use super::left_out::LeftOut;
 use super::returns::Return;
+use super::specialised::Again;
 use crate::outcome::DropReason;
 use crate::paths::{FastForm, PathCounters, SlowReason};
 use forebay_exec::BitBuffer;
@@ -29,6 +30,8 @@ pub(super) struct Pass<'a, 'b> {
     pub(super) verdicts: &'a mut Vec<VerdictRun>,
     pub(super) paths: &'a mut PathCounters,
     pub(super) left_out: &'a mut LeftOut,
+    /// The packets, if they begin again. They are then settled in order, one by one or in runs.
+    pub(super) again: Option<Again<'a>>,
 }
 
 impl Pass<'_, '_> {
@@ -69,6 +72,9 @@ impl Pass<'_, '_> {
         if headroom > 0 {
             Packet::make_headroom_in_all(packets, headroom);
         }
+        if let Some(again) = self.again {
+            again.write_before(packets);
+        }
         // Frames can only grow at their beginning.
         let will_fit = self.bits + headroom <= self.length_max;
         let mut done = 0;
@@ -82,9 +88,15 @@ impl Pass<'_, '_> {
             !waits && !pass.fast_path.is_clone_first()
         };
         while done < packets.len() && !waits && goes_on(self) {
-            let rest = &mut packets[done..];
+            let together = self.again.map_or(usize::MAX, Again::packets_together);
+            let end = packets.len().min(done.saturating_add(together));
+            let rest = &mut packets[done..end];
+            let (switch, first) = self.seed;
             let arguments = Arguments {
-                random_seed: Seed::of_packet(self.seed.0, self.seed.1.wrapping_add(done as u64)).value(),
+                random_seed: match self.again {
+                    None => Seed::of_packet(switch, first.wrapping_add(done as u64)).value(),
+                    Some(again) => again.packets[done].ingress_seed(switch),
+                },
                 ..arguments
             };
             // SAFETY: every packet has its own buffer, with this much headroom, and its descriptor says where its
@@ -106,6 +118,7 @@ impl Pass<'_, '_> {
                 return Some(Leaving { port, packets: all });
             }
             if ran == all
+                && self.again.is_none()
                 && fit
                 && !is_cloned
                 && alike < all
@@ -166,7 +179,7 @@ impl Pass<'_, '_> {
     /// If every packet was replicated into the same number of copies, and all copies leave by one port: the port and
     /// that number. `before` packets came before these.
     fn copies_together(&mut self, before: usize, packets: usize) -> Option<(u32, u32)> {
-        if before > 0 || packets == 0 || !self.fast_path.makes_copies() {
+        if before > 0 || packets == 0 || !self.fast_path.makes_copies() || self.again.is_some() {
             return None;
         }
         let each = self.fast_path.copies_of_each(packets)?;

@@ -15,10 +15,12 @@ use crate::load::Pipeline;
 use crate::machine_code::MachineCode;
 use crate::objects::View;
 use crate::outcome::{DigestMessage, DropReason};
+use crate::packet::IngressPacket;
 use crate::paths::{FastForm, PathCounters};
 use crate::pool::Pool;
 use crate::replication::ReplicationEngine;
 use crate::scratch::Scratch;
+use crate::straight::returns::BeforeFrame;
 use forebay_jit::{FastPath, FastPathCode, Forms};
 use forebay_packet::Packet;
 use forebay_tables::Pin;
@@ -34,6 +36,32 @@ pub(super) struct SpecialisedBurst<'a> {
     pub(super) arrival: Arrival,
     /// See [`length_bits`](super::frames::length_bits).
     pub(super) bits: usize,
+    /// The packets, if they begin again.
+    pub(super) again: Option<Again<'a>>,
+}
+
+/// Packets that begin again.
+#[derive(Clone, Copy)]
+pub(super) struct Again<'a> {
+    pub(super) before_frame: &'a BeforeFrame,
+    /// One for each packet of the burst.
+    pub(super) packets: &'a [IngressPacket],
+}
+
+impl Again<'_> {
+    /// The most packets that run together. Packets with seeds that do not follow each other run alone.
+    pub(super) fn packets_together(self) -> usize {
+        if self.before_frame.has_seeds { 1 } else { usize::MAX }
+    }
+
+    /// Writes what comes before the frames.
+    pub(super) fn write_before(self, packets: &mut [Packet]) {
+        let bytes = self.before_frame.bytes();
+        Packet::make_headroom_in_all(packets, bytes);
+        for (packet, again) in packets.iter_mut().zip(self.packets) {
+            self.before_frame.write(again, packet.headroom_mut(bytes));
+        }
+    }
 }
 
 /// What a worker keeps for the fast path, and what the last burst has left there for the switch.
@@ -51,6 +79,8 @@ pub(crate) struct FastPathMemory {
     pub(super) usefulness: Usefulness,
     left_out: LeftOut,
     pub(crate) paths: PathCounters,
+    /// Whether the packets of the last burst began again.
+    pub(super) last_began_again: bool,
 }
 
 impl FastPathMemory {
@@ -73,13 +103,24 @@ impl FastPathMemory {
             memory,
             rewritten,
         } = &mut scratch.scratch;
+        self.last_began_again = burst.again.is_some();
+        let (memory, left_out, paths) = match burst.again {
+            None => (memory, &mut self.left_out, &mut self.paths),
+            Some(_) => {
+                let Returns { left_out, paths, .. } = &mut self.returns;
+                (&mut scratch.memory_again, left_out, paths)
+            }
+        };
         if first.makes_copies() {
             let copies = replication.largest_group() * packets.len();
             self.copies.prepare(memory, copies, burst.bits);
         }
         let mut fast_path = FastPath::new(burst.forms, burst.view, requests, buffers, memory);
         if let Some(order) = fast_path.wanted() {
-            burst.code.want(order);
+            match burst.again {
+                None => burst.code.want(order),
+                Some(_) => burst.code.want_for_returns(order),
+            }
         }
         let arrival = burst.arrival;
         let mut pass = Pass {
@@ -97,8 +138,9 @@ impl FastPathMemory {
             seed: (arrival.random_seed, arrival.first_packet),
             bits: burst.bits,
             verdicts,
-            paths: &mut self.paths,
-            left_out: &mut self.left_out,
+            paths,
+            left_out,
+            again: burst.again,
         };
         let (leaving, form) = pass.run(packets, all, arrival.arguments());
         if let (true, Some(Leaving { port, .. }), Some(state)) = (fast_path.is_steady(), leaving, burst.pin.state()) {
@@ -159,10 +201,20 @@ impl FastPathMemory {
     ) -> Tally {
         let count_drops = |reason, packets| burst.pipeline.drops().count_many(shard, reason, packets);
         let tally = Tally::of(leaving, verdicts, count_drops);
-        self.paths.count_fast(form, tally.fast as u64);
-        self.usefulness.note(tally.all() as u64, tally.left() as u64);
-        if let Some(left_out) = self.left_out.report(code, tally.all()) {
-            burst.code.want_paths(&left_out);
+        let (paths, usefulness, left_out) = match burst.again {
+            None => (&mut self.paths, &mut self.usefulness, &mut self.left_out),
+            Some(_) => {
+                let returns = &mut self.returns;
+                (&mut returns.paths, &mut returns.usefulness, &mut returns.left_out)
+            }
+        };
+        paths.count_fast(form, tally.fast as u64);
+        usefulness.note(tally.all() as u64, tally.left() as u64);
+        if let Some(left_out) = left_out.report(code, tally.all()) {
+            match burst.again {
+                None => burst.code.want_paths(&left_out),
+                Some(_) => burst.code.want_paths_for_returns(&left_out),
+            }
         }
         tally
     }

@@ -1,0 +1,146 @@
+//! The route of packets that begin again: resubmitted and recirculated packets of a v1model program.
+//!
+//! They go through the same program as packets from a port. What differs comes before the parser: the metadata that a
+//! packet keeps, and its instance type. Both are in the bytes before its frame, from where specialised code loads them.
+//!
+//! ```text
+//!   | room | kept | kept | instance type | frame ............ |
+//!          └── BeforeFrame::bytes ───────┘
+//! ```
+
+use crate::layout::Layout;
+use crate::packet::Contents;
+use forebay_bits::{Bits, write_bits};
+use forebay_ir::{Program, SlotId, SlotKind};
+use forebay_jit::route::{Route, Source};
+
+/// The most bytes before a frame.
+const BYTES_MAX: usize = 1_024;
+
+/// What is before the frames of packets that begin again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BeforeFrame {
+    /// The slots that packets may keep, in ascending order, each with its place.
+    kept: Vec<(SlotId, Place)>,
+    /// The place of the instance type, if the program has it.
+    instance_type: Option<Place>,
+    bytes: usize,
+    /// Whether packets draw random numbers, for which each pass of a packet has its own seed.
+    pub(crate) has_seeds: bool,
+}
+
+/// The place of a slot's value, which takes whole bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    begin: usize,
+    width: u32,
+}
+
+impl BeforeFrame {
+    fn add(&mut self, width: u32) -> Place {
+        let begin = self.bytes;
+        self.bytes += width.div_ceil(8) as usize;
+        Place { begin, width }
+    }
+
+    /// Where the route finds the value at this place.
+    fn source(&self, place: Place) -> Source {
+        Source::BeforeFrame((self.bytes - place.begin) as u32)
+    }
+
+    /// The number of bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Writes the bytes of a packet.
+    pub(crate) fn write(&self, packet: &Contents, target: &mut [u8]) {
+        target.fill(0);
+        for (slot, value) in &packet.preserved.0 {
+            let found = self.kept.binary_search_by_key(slot, |(slot, _)| *slot);
+            let (_, place) = self.kept[found.expect("packets keep nothing else")];
+            place.write(value, target);
+        }
+        if let Some(place) = self.instance_type {
+            place.write(&Bits::new(place.width, packet.instance_type as u128), target);
+        }
+    }
+}
+
+impl Place {
+    fn write(self, value: &Bits, target: &mut [u8]) {
+        let end = 8 * (self.begin + self.width.div_ceil(8) as usize);
+        write_bits(target, end - self.width as usize, value);
+    }
+}
+
+/// The route, and what is before the frames; `None` if such packets have no specialised code. `route` is that of
+/// packets from ports.
+pub(crate) fn route(program: &Program, layout: &Layout, route: &Route) -> Option<(Route, BeforeFrame)> {
+    let back = route.sends_back.as_ref()?;
+    if route.leaving.is_some() {
+        return None;
+    }
+    // Fields that the parser extracts again must not be kept.
+    let is_metadata = |slot: &SlotId| {
+        let kind = program.slot(*slot).kind;
+        matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
+    };
+    if !back.kept.iter().all(is_metadata) {
+        return None;
+    }
+    let mut before = BeforeFrame {
+        has_seeds: route.draws_random_numbers(program).contains(&true),
+        ..BeforeFrame::default()
+    };
+    let mut slots = back.kept.clone();
+    slots.sort();
+    for slot in slots {
+        let place = before.add(program.slot(slot).width);
+        before.kept.push((slot, place));
+    }
+    let instance_type = layout.slots.instance_type;
+    before.instance_type = instance_type.map(|slot| before.add(program.slot(slot).width));
+    if before.bytes > BYTES_MAX {
+        return None;
+    }
+    let kept = before.kept.iter().copied();
+    let told = kept.chain(instance_type.zip(before.instance_type));
+    let mut before_parser: Vec<(SlotId, Source)> = told.map(|(slot, place)| (slot, before.source(place))).collect();
+    // The arguments of the switch come after what the packet keeps.
+    before_parser.extend(&route.before_parser);
+    let again = Route {
+        before_parser,
+        ..route.clone()
+    };
+    Some((again, before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{InstanceType, Preserved};
+
+    #[test]
+    fn values_end_at_whole_bytes() {
+        let mut before = BeforeFrame::default();
+        for (slot, width) in [(3, 1), (7, 12), (9, 136)] {
+            let place = before.add(width);
+            before.kept.push((SlotId(slot), place));
+        }
+        before.instance_type = Some(before.add(32));
+        assert_eq!(before.bytes(), 1 + 2 + 17 + 4);
+        assert_eq!(before.source(before.kept[1].1), Source::BeforeFrame(23));
+        let wide = Bits::new(136, 0x1234);
+        let packet = Contents {
+            preserved: Preserved(vec![(SlotId(9), wide), (SlotId(3), Bits::new(1, 1))]),
+            instance_type: InstanceType::Recirculated,
+            ..Contents::default()
+        };
+        let mut bytes = vec![0xff; before.bytes()];
+        before.write(&packet, &mut bytes);
+        let mut expected = vec![0; before.bytes()];
+        (expected[0], expected[18], expected[19], expected[23]) = (1, 0x12, 0x34, 4);
+        assert_eq!(bytes, expected);
+    }
+}
