@@ -9,7 +9,8 @@ use forebay_switch::PortReport;
 pub struct ReadyWhen {
     /// It begins without a program, and a controller must have pushed one.
     pub needs_program: bool,
-    /// Tables, and how many entries each must have. A name may be shortened to its last components.
+    /// Tables, and how many entries each must have. A name may be shortened to its last components; where several
+    /// tables have these, each of them must have the entries.
     pub entries: Vec<(String, usize)>,
 }
 
@@ -25,7 +26,7 @@ impl Lacks {
 }
 
 impl ReadyWhen {
-    /// Whether a table, by its whole name, is the one that is meant.
+    /// Whether a table, by its whole name, is one that a name means.
     pub fn is_meant(table: &str, name: &str) -> bool {
         let rest = table.strip_suffix(name);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -33,18 +34,29 @@ impl ReadyWhen {
 
     /// Tables that have too few entries.
     pub(crate) fn tables_lack(&self, tables: &[TableMemory]) -> impl Iterator<Item = String> {
-        self.entries.iter().filter_map(|(name, wanted)| {
-            let table = tables.iter().find(|table| ReadyWhen::is_meant(&table.table, name));
-            match table {
-                None => Some(format!("the program has no table `{name}`")),
-                Some(table) if table.entries < *wanted => {
-                    let TableMemory { table, entries, .. } = table;
-                    Some(format!("table `{table}` has {entries} of at least {wanted} entries"))
-                }
-                Some(_) => None,
+        self.entries.iter().flat_map(move |(name, wanted)| {
+            let meant = tables_of(tables, name);
+            if meant.is_empty() {
+                return vec![format!("the program has no table `{name}`")];
             }
+            let short = meant.into_iter().filter(|table| table.entries < *wanted);
+            short.map(|table| too_few(table, *wanted)).collect()
         })
     }
+}
+
+/// The tables that a name means: the one with this whole name, or all that end with it.
+fn tables_of<'a>(tables: &'a [TableMemory], name: &str) -> Vec<&'a TableMemory> {
+    if let Some(exact) = tables.iter().find(|table| table.table == name) {
+        return vec![exact];
+    }
+    let meant = tables.iter().filter(|table| ReadyWhen::is_meant(&table.table, name));
+    meant.collect()
+}
+
+fn too_few(table: &TableMemory, wanted: usize) -> String {
+    let TableMemory { table, entries, .. } = table;
+    format!("table `{table}` has {entries} of at least {wanted} entries")
 }
 
 /// Ports that carry nothing.
@@ -93,6 +105,21 @@ mod tests {
         let lacks: Vec<String> = when.tables_lack(&tables).collect();
         let few = "table `I.routes` has 1 of at least 2 entries";
         assert_eq!(lacks, [few, "the program has no table `oute`"]);
+    }
+
+    #[test]
+    fn every_table_that_a_short_name_means_must_have_the_entries() {
+        let when = |name: &str| ReadyWhen {
+            entries: vec![(name.to_owned(), 1)],
+            ..ReadyWhen::default()
+        };
+        let lacks = |when: &ReadyWhen, tables: &[TableMemory]| when.tables_lack(tables).collect::<Vec<String>>();
+        let controls = [table("I.a.routes", 3), table("I.b.routes", 0)];
+        let few = "table `I.b.routes` has 0 of at least 1 entries";
+        assert_eq!(lacks(&when("routes"), &controls), [few]);
+        assert_eq!(lacks(&when("a.routes"), &controls), [""; 0]);
+        let whole = [table("I.routes", 0), table("routes", 1)];
+        assert_eq!(lacks(&when("routes"), &whole), [""; 0], "the whole name comes first");
     }
 
     #[test]
