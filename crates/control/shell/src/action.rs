@@ -166,7 +166,7 @@ fn read_choice(catalog: &Catalog, choices: &Choices<'_>, words: &[String]) -> Re
     let (mut weight, mut watch_kind, mut rest) = (1, None, Vec::new());
     for word in words {
         if let Some(text) = word.strip_prefix("weight:") {
-            weight = number::<u32>(text, "weight")? as i32;
+            weight = number(text, "weight")?;
         } else if let Some(text) = word.strip_prefix("watch:") {
             watch_kind = Some(WatchKind::WatchPort(port(text)?));
         } else {

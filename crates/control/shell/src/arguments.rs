@@ -116,7 +116,16 @@ fn no_value(name: &str, what: &str) -> Mistake {
 pub fn number<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, Mistake> {
     let number = crate::value::number(text).and_then(|number| u64::try_from(number).ok());
     let number = number.and_then(|number| T::try_from(number).ok());
-    number.ok_or_else(|| Mistake::new(format!("{what}: `{text}` is no number that fits")))
+    number.ok_or_else(|| {
+        let mistake = Mistake::new(format!("{what}: `{text}` is no number that fits"));
+        mistake.help(format!("numbers here are 0 to {}", largest::<T>()))
+    })
+}
+
+/// The largest number that an integer type holds: all of its bits are ones.
+fn largest<T: TryFrom<u64>>() -> u64 {
+    let mut ones = (0..u64::BITS).map(|zeros| u64::MAX >> zeros);
+    ones.find(|number| T::try_from(*number).is_ok()).unwrap_or(0)
 }
 
 /// Reads a time as `10s`, `500ms`, `2m`, or in seconds.

@@ -195,7 +195,7 @@ fn named_group(catalog: &Catalog, arguments: &Arguments) -> Result<ActionProfile
     Ok(ActionProfileGroup {
         action_profile_id: profile.id(),
         group_id: number(arguments.at(1, "the number of the group")?, "group")?,
-        max_size: arguments.number::<u32>("max-size")?.unwrap_or(0) as i32,
+        max_size: arguments.number("max-size")?.unwrap_or(0),
         members: Vec::new(),
     })
 }
@@ -216,7 +216,7 @@ fn group_member(word: &str) -> Result<Member, Mistake> {
     let (member, weight) = rest.split_once(':').unwrap_or((rest, "1"));
     Ok(Member {
         member_id: number(member, "member")?,
-        weight: number::<u32>(weight, "weight")? as i32,
+        weight: number(weight, "weight")?,
         watch_kind: port.map(WatchKind::WatchPort),
     })
 }

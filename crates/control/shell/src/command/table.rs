@@ -140,7 +140,7 @@ fn questions(catalog: &Catalog, table: &Table, arguments: &Arguments) -> Result<
     let entries = TableEntry {
         table_id: table.id(),
         r#match: key(catalog, table).read_filter(arguments.from(1))?,
-        priority: arguments.number::<u32>("priority")?.unwrap_or(0) as i32,
+        priority: arguments.number("priority")?.unwrap_or(0),
         counter_data: has_counter.then(CounterData::default),
         meter_config: has_meter.then(MeterConfig::default),
         time_since_last_hit: (table.idle_timeout_behavior != 0).then(IdleTimeout::default),
@@ -170,7 +170,7 @@ fn resource_is(table: &Table, is_kind: impl Fn(u32) -> bool) -> bool {
 pub(super) fn entry(catalog: &Catalog, arguments: &Arguments, key_words: &[String]) -> Result<TableEntry, Mistake> {
     let table = catalog.table(arguments.at(0, "the name of the table")?)?;
     let key = key(catalog, table);
-    let priority = arguments.number::<u32>("priority")?;
+    let priority = arguments.number::<i32>("priority")?;
     match (key.needs_priority(), priority) {
         (true, None) => return Err(no_priority(table)),
         (false, Some(_)) => {
@@ -182,7 +182,7 @@ pub(super) fn entry(catalog: &Catalog, arguments: &Arguments, key_words: &[Strin
     Ok(TableEntry {
         table_id: table.id(),
         r#match: key.read(key_words)?,
-        priority: priority.unwrap_or(0) as i32,
+        priority: priority.unwrap_or(0),
         ..TableEntry::default()
     })
 }
@@ -193,7 +193,7 @@ fn no_priority(table: &Table) -> Mistake {
 }
 
 fn add(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
-    if arguments.number::<u32>("priority")? == Some(0) {
+    if arguments.number::<i32>("priority")? == Some(0) {
         // Where there are priorities; the others have none at all, which is said later.
         let table = catalog.table(arguments.at(0, "the name of the table")?)?;
         if key(catalog, table).needs_priority() {

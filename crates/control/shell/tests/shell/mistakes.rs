@@ -93,6 +93,22 @@ const MISTAKES: &[(&str, &str)] = &[
         "have a priority\n  = help: add `--priority N`, 1 or more",
     ),
     (
+        "table add filter src_addr=10.0.0.1 do drop --priority 2147483648",
+        "--priority: `2147483648` is no number that fits\n  = help: numbers here are 0 to 2147483647",
+    ),
+    (
+        "table dump filter --priority 4294967295",
+        "numbers here are 0 to 2147483647",
+    ),
+    (
+        "profile group add next_hop_selector 1 1:4294967295",
+        "weight: `4294967295` is no number that fits",
+    ),
+    (
+        "profile group add next_hop_selector 1 1 --max-size 3000000000",
+        "--max-size: `3000000000` is no number that fits",
+    ),
+    (
         "table delete filter src_addr=10.0.0.1",
         "have a priority\n  = help: add `--priority N`",
     ),
