@@ -351,18 +351,19 @@ fn duplicates_are_received_and_hide_no_loss() {
     let mut generator = Generator::new(Memory(doubling)).expect("a thread");
     done(generator.request("POST", "/config", &config(1000)));
     transmit(&mut generator, "start");
-    wait(&mut generator, "all are sent", |found| found["transmit"] == "stopped");
-    std::thread::sleep(Duration::from_millis(100));
-    let found = flow(&mut generator);
-    let number = |name: &str| -> f64 {
+    let number = |found: &Value, name: &str| -> f64 {
         let text = found[name].as_str().and_then(|text| text.parse().ok());
         text.expect("a number")
     };
-    let lost = found["loss"].as_f64().expect("a share") / 100.0 * number("frames_tx");
-    assert!((400.0..600.0).contains(&lost), "{found}");
-    let came = 2.0 * (number("frames_tx") - lost);
-    assert!((number("frames_rx") - came).abs() < 0.5, "{found}");
-    assert_eq!(number("bytes_rx"), 128.0 * number("frames_rx"));
+    let are_all_here = |found: &Value| {
+        let lost = found["loss"].as_f64().expect("a share") / 100.0 * number(found, "frames_tx");
+        let came = 2.0 * (number(found, "frames_tx") - lost);
+        (400.0..600.0).contains(&lost) && (number(found, "frames_rx") - came).abs() < 0.5
+    };
+    let found = wait(&mut generator, "every frame that is not lost comes twice", |found| {
+        found["transmit"] == "stopped" && are_all_here(found)
+    });
+    assert_eq!(number(&found, "bytes_rx"), 128.0 * number(&found, "frames_rx"));
 }
 
 /// What was under way during a pause took as long as everything else.
@@ -578,6 +579,24 @@ fn a_flow_goes_in_both_directions() {
     }
 }
 
+/// Waits until the first device has the MAC address of its gateway.
+fn wait_for_gateway(generator: &mut Generator) {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let states = neighbours(generator);
+        if states[0]["link_layer_address"].is_string() {
+            return;
+        }
+        assert!(Instant::now() < end, "the gateway answers: {states}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn neighbours(generator: &mut Generator) -> Value {
+    let body = json!({ "choice": "ipv4_neighbors", "ipv4_neighbors": {} });
+    done(generator.request("POST", "/monitor/states", &body))["ipv4_neighbors"].clone()
+}
+
 /// Devices ping each other, and wait in vain for others.
 #[test]
 fn devices_ping() {
@@ -585,7 +604,7 @@ fn devices_ping() {
     let mut wanted = config(50);
     wanted["devices"] = devices();
     done(generator.request("POST", "/config", &wanted));
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for_gateway(&mut generator);
     let [there, away] = ["192.0.2.2", "192.0.2.9"];
     let requests = json!([{ "src_name": "d1.ipv4", "dst_ip": there }, { "src_name": "d1.ipv4", "dst_ip": away }]);
     let ping = json!({ "choice": "ping", "ping": { "requests": requests } });
@@ -613,11 +632,16 @@ fn devices_find_their_gateways_before_any_flow_starts() {
         wanted["devices"] = devices();
         wanted["options"] = json!({ "protocol_options": { "auto_start_all": starts_devices } });
         done(generator.request("POST", "/config", &wanted));
-        std::thread::sleep(Duration::from_millis(500));
-        let body = json!({ "choice": "ipv4_neighbors", "ipv4_neighbors": {} });
-        let states = done(generator.request("POST", "/monitor/states", &body));
-        let found = &states["ipv4_neighbors"][0];
-        assert_eq!(found["link_layer_address"].is_string(), starts_devices, "{states}");
+        if starts_devices {
+            wait_for_gateway(&mut generator);
+        } else {
+            std::thread::sleep(Duration::from_millis(500));
+            let states = neighbours(&mut generator);
+            assert!(
+                states[0].is_object() && !states[0]["link_layer_address"].is_string(),
+                "{states}"
+            );
+        }
     }
 }
 
