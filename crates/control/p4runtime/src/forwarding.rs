@@ -300,9 +300,7 @@ impl Forwarding {
             Kind::PacketReplicationEngineEntry(wanted) => entity::replication::read(ledger, wanted, sink),
             Kind::DigestEntry(wanted) => entity::digest::read(schema, ledger, wanted, sink),
             Kind::ExternEntry(wanted) if wanted.extern_type_id == 0 => Ok(()),
-            Kind::ExternEntry(_) => Err(Error::unimplemented(
-                "v1model has no externs besides those of P4Runtime",
-            )),
+            Kind::ExternEntry(_) => Err(entity::no_extern()),
         }
     }
 

@@ -99,7 +99,7 @@ pub(crate) fn check_config(name: &str, kind: MeterType, config: &MeterConfig) ->
             invalid("a meter with one rate has equal rates and equal bursts")
         }
         MeterType::SingleRateThreeColor if config.eburst != 0 => Err(Error::unimplemented(format!(
-            "`{name}`: excess bursts; v1model's meters have two rates"
+            "`{name}`: excess bursts: the switch's meters have two rates and two bursts"
         ))),
         _ => Ok(()),
     }

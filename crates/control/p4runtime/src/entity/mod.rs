@@ -42,10 +42,13 @@ pub(crate) fn write(change: &mut Change<'_, '_>, update: &Update) -> Result<(), 
         Kind::ValueSetEntry(entry) => value_set::write(change, how, entry),
         Kind::RegisterEntry(entry) => register::write(change, how, entry),
         Kind::DigestEntry(entry) => digest::write(change, how, entry),
-        Kind::ExternEntry(_) => Err(Error::unimplemented(
-            "v1model has no externs besides those of P4Runtime",
-        )),
+        Kind::ExternEntry(_) => Err(no_extern()),
     }
+}
+
+/// Programs have externs only of the kinds that have entities of their own: counters, meters and so on.
+pub(crate) fn no_extern() -> Error {
+    Error::unimplemented("there are no externs beside counters, meters, registers, profiles and digests")
 }
 
 /// Entities that can only be modified.

@@ -202,3 +202,13 @@ fn value_sets() {
     switch.modify(&set(&[]));
     switch.expect("value_set_entry { value_set_id: $special_types }", &[&set(&[])]);
 }
+
+#[test]
+fn there_are_no_extern_entries() {
+    let mut switch = Switch::new();
+    let entry = "extern_entry { extern_type_id: 2164260865 extern_id: 1 }";
+    let refused = (Code::Unimplemented, "no externs beside counters");
+    switch.refuse_modify(entry, refused);
+    switch.refuse_read(entry, refused);
+    switch.expect("extern_entry {}", &[]);
+}
