@@ -22,7 +22,7 @@ struct Reporter {
     congested: u64,
 }
 
-/// Of a queue: the occupancy that was reported last, and the largest.
+/// The occupancy of a queue: the last one that was reported, and the largest.
 #[derive(Clone, Copy, Default)]
 struct Queue {
     last: u32,

@@ -51,17 +51,17 @@ pub enum Order {
 /// Which reports are looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// From this time on, in nanoseconds since the Unix epoch.
+    /// Only reports from this time on, in nanoseconds since the Unix epoch.
     pub from_ns: Option<u64>,
-    /// Before this time.
+    /// Only reports before this time, in nanoseconds since the Unix epoch.
     pub to_ns: Option<u64>,
-    /// Of packets from or to this address.
+    /// Only reports about packets from or to this address.
     pub address: Option<IpAddr>,
-    /// Of packets from or to this port.
+    /// Only reports about packets from or to this TCP or UDP port.
     pub port: Option<u16>,
-    /// Of packets of this protocol of IP.
+    /// Only reports about packets of this IP protocol.
     pub protocol: Option<u8>,
-    /// Of packets that have met this node.
+    /// Only reports about packets that have met this node.
     pub node: Option<u32>,
 }
 

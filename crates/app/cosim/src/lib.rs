@@ -51,7 +51,7 @@ pub struct ForebayDeparture {
     pub port: i32,
     /// When its last byte was out, in picoseconds.
     pub time: u64,
-    /// That of the submitted frame it was made of.
+    /// The tag of the submitted frame that it was made of.
     pub tag: u64,
     /// Valid until the next call with this network.
     pub frame: *const u8,

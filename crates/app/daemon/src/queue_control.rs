@@ -18,7 +18,7 @@ pub struct QueueControl {
     changes: Mutex<Vec<(u64, QueueChange)>>,
     /// Counts changes.
     version: AtomicU64,
-    /// Of a port.
+    /// The number of queues of a port.
     queues: usize,
     workers: NonZeroU64,
 }

@@ -125,7 +125,7 @@ pub(crate) struct Worker {
     inside: Histogram,
     digests: u64,
     digests_lost: u64,
-    /// Those that the switch itself has lost.
+    /// Digests that the switch itself has lost.
     lost_in_switch: u64,
     /// Requests for reports that were answered.
     reports: u64,
@@ -202,7 +202,7 @@ impl Worker {
                     None => self.switch.replace_pipeline(pipeline, now_ns, &mut NoTrace),
                     Some(own_poll) => own_poll.replace(&mut self.switch, pipeline, now_ns),
                 }
-                // Those of packets that were inside.
+                // The digests of packets that were inside.
                 self.take_digests_of(replaced);
                 self.program.arrive(self.version);
             }

@@ -21,7 +21,7 @@ pub struct SendOptions {
     pub to: SocketAddr,
     /// Messages of all flows together; they take turns.
     pub messages: u64,
-    /// Their form.
+    /// The form of the messages.
     pub format: MessageFormat,
     /// Flows.
     pub flows: u32,

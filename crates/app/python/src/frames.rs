@@ -53,7 +53,7 @@ pub(crate) struct Room<'m> {
     origins: &'m mut [i64],
     /// Frames in it.
     pub(crate) frames: usize,
-    /// Their bytes.
+    /// Bytes of these frames.
     pub(crate) bytes: usize,
     /// Frames for which there was no room, after those in it.
     pub(crate) others: Frames,

@@ -43,7 +43,7 @@ pub enum Value {
     Count(u64),
     /// Any number.
     Number(f64),
-    /// Of a histogram.
+    /// The buckets and the sum of a histogram.
     Distribution(Distribution),
 }
 

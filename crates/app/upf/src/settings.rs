@@ -101,7 +101,7 @@ struct NextHop {
     port: u16,
     mac: String,
     peer_mac: String,
-    /// Of the IP packet.
+    /// The largest IP packet, in bytes.
     #[serde(default = "default_mtu")]
     mtu: u16,
 }

@@ -40,7 +40,7 @@ pub struct FileReport {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// Of its format; none when the header cannot be read.
+    /// The version of its format; none when the header cannot be read.
     pub version: Option<u32>,
     /// How its content ends.
     pub tail: Tail,

@@ -121,7 +121,7 @@ pub struct GroupCounters {
 }
 
 impl GroupCounters {
-    /// Those of some packets.
+    /// The counters of some packets.
     #[inline]
     pub(crate) fn of(packets: &[Packet]) -> GroupCounters {
         let mut counters = GroupCounters::default();

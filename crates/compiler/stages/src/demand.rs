@@ -108,7 +108,7 @@ impl Demand {
         }
     }
 
-    /// That of an array of counters or meters.
+    /// The demand of an array of counters or meters.
     pub(crate) fn of_counters(size: u64) -> Demand {
         Demand {
             tables: 1,

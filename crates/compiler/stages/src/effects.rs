@@ -87,7 +87,7 @@ fn impossible(expr: &Expr, found: &mut BTreeSet<&'static str>) {
 }
 
 impl Effects {
-    /// Of operations, one after the other.
+    /// The effects of operations that are executed one after another.
     pub(crate) fn of<'o>(program: &Program, ops: impl Iterator<Item = &'o Op>) -> Effects {
         let mut effects = Effects::default();
         // In which stage the latest value of a slot is computed.

@@ -33,7 +33,7 @@ pub(crate) struct Unit {
     /// Stages of arithmetic, one after the other.
     pub(crate) stages: usize,
     pub(crate) demand: Demand,
-    /// Those that it accesses.
+    /// The registers that it accesses.
     pub(crate) registers: BTreeSet<RegisterId>,
 }
 

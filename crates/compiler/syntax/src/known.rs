@@ -200,7 +200,7 @@ const MAX_EXPIRE_SECONDS: i64 = 315_360_000;
 
 /// The table.
 pub const KNOWN: &[Known] = &[
-    // Of the language (P4_16 specification, "Annotations").
+    // The language (P4_16 specification, "Annotations").
     known("name", Body::Text, &[]),
     known("deprecated", Body::Text, &[]),
     known("noWarn", Body::Text, &[]),
@@ -215,7 +215,7 @@ pub const KNOWN: &[Known] = &[
     // Of v1model.
     known("field_list", Body::Numbers(0, 255), &[Place::Field]),
     known("priority", Body::Number(0, u32::MAX as i64), &[Place::Entry]),
-    // Of P4Runtime. Programs describe themselves on whatever they like; what stands on `main` counts.
+    // P4Runtime. A program may describe itself in any place; what stands on `main` counts.
     known("id", Body::Number(0, u32::MAX as i64), NUMBERED),
     known("brief", Body::Text, &[]),
     known("description", Body::Text, &[]),
@@ -229,9 +229,9 @@ pub const KNOWN: &[Known] = &[
     known("weights_disallowed", Body::Nothing, PROFILES),
     known("entry_restriction", Body::Constraint, &[Place::Table]),
     known("action_restriction", Body::Constraint, &[Place::Action]),
-    // Of PNA and of forebay.p4.
+    // PNA and forebay.p4.
     known("expire_seconds", Body::Numbers(0, MAX_EXPIRE_SECONDS), &[Place::Table]),
-    // Of Forebay: names of the elements of a counter array, in their order.
+    // Forebay: names of the elements of a counter array, in their order.
     known("element_names", Body::Texts, &[Place::Instance]),
     // Without effect here.
     known("alias", Body::Free, &[]),

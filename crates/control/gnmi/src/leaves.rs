@@ -15,9 +15,9 @@ pub(crate) const INTERFACE_TYPE: &str = "iana-if-type:ethernetCsmacd";
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Text(String),
-    /// Of 8, 16 or 32 bits.
+    /// A number of 8, 16 or 32 bits.
     Short(u32),
-    /// Of 64 bits.
+    /// A number of 64 bits.
     Long(u64),
     Flag(bool),
 }

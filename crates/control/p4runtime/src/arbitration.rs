@@ -29,7 +29,7 @@ pub(crate) struct Arbitration {
     device_id: u64,
     /// Whether an election id counts only as long as its stream is open.
     forgets_ids: bool,
-    /// Of the role without a name while no controller has taken part in it.
+    /// The configuration of the role without a name while no controller has taken part in it.
     untouched: RoleConfig,
     roles: BTreeMap<String, Role>,
     streams: BTreeMap<StreamId, Controller>,

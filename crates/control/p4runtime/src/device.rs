@@ -451,7 +451,7 @@ impl Device {
     /// Writes for an operator within the process, to whom arbitration does not apply: all updates or none.
     ///
     /// # Errors
-    /// That of the first update that is refused.
+    /// The error of the first update that is refused.
     pub fn write_locally(&mut self, updates: &[Update], now: Now) -> Result<(), Error> {
         let forwarding = self.saved.as_mut().or(self.running.as_mut()).ok_or_else(no_program)?;
         let writer = Writer {

@@ -31,7 +31,7 @@ pub(crate) struct Forwarding {
     pub(crate) schema: Schema,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) ledger: Ledger,
-    /// Of entries with idle time-outs.
+    /// The timers of entries with idle time-outs.
     pub(crate) timers: IdleTimers,
     /// Whether numbers of strings were freed since everything was kept ([`crate::save`]).
     pub(crate) has_freed_numbers: bool,

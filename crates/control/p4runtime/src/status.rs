@@ -127,7 +127,7 @@ impl Rejection {
                 .zip(results)
                 .filter_map(|(number, result)| Some((number, result.as_ref().err()?)))
         };
-        // Of an atomic batch, the update that made the others fail.
+        // In an atomic batch, the update that made the others fail.
         let cause = errors().find(|(_, error)| error.code != Code::Aborted);
         let Some((number, first)) = cause.or_else(|| errors().next()) else {
             return Ok(());

@@ -33,7 +33,7 @@ enum Done<'a> {
 /// Entries that a batch deletes.
 type Deleted = HashSet<(TableId, u64)>;
 
-/// Does a batch. False when nothing was done, and it is to be tried with copies.
+/// Does a batch. Returns false when nothing was done, and the batch is to be tried with copies.
 pub(crate) fn write(forwarding: &mut Forwarding, updates: &[Update], writer: Writer<'_>) -> bool {
     let Forwarding {
         schema,
@@ -85,7 +85,7 @@ pub(crate) fn write(forwarding: &mut Forwarding, updates: &[Update], writer: Wri
     is_done
 }
 
-/// Whether an update is of a kind that can be undone, or needs not be.
+/// Whether an update is of a kind that can be undone, or need not be.
 fn is_suitable(schema: &Schema, pipeline: &Pipeline, update: &Update, has_deletions: bool) -> bool {
     let kind = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
     match kind {
@@ -96,7 +96,7 @@ fn is_suitable(schema: &Schema, pipeline: &Pipeline, update: &Update, has_deleti
             !entry.is_default_action && table.profile.is_none() && (update.r#type() == Type::Insert || keeps_time)
         }),
         Some(Kind::CounterEntry(_) | Kind::MeterEntry(_) | Kind::RegisterEntry(_)) => true,
-        // Of an entry that the batch may have deleted before.
+        // The batch may have deleted their entry before.
         Some(Kind::DirectCounterEntry(_) | Kind::DirectMeterEntry(_)) => !has_deletions,
         _ => false,
     }

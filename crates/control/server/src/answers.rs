@@ -20,7 +20,7 @@ const SHARE: usize = 4;
 pub(crate) struct Unreceived(Arc<AtomicUsize>);
 
 impl Unreceived {
-    /// Those of the connection that a call has come by.
+    /// The bytes of the connection that a call has come by.
     pub(crate) fn of_call(call: &Extensions) -> Unreceived {
         let peer = calls::peer(call);
         peer.map(|peer| peer.activity.unreceived.clone()).unwrap_or_default()
@@ -88,9 +88,9 @@ impl Drop for WaitingBytes {
 /// The messages of an answer.
 pub(crate) struct Answer {
     messages: std::vec::IntoIter<Result<ReadAnswer, Status>>,
-    /// Of those that wait.
+    /// Bytes of the messages that wait.
     bytes: usize,
-    /// Of these, those of the message that was taken last: the connection has it when it takes the next one.
+    /// Bytes of the message that was taken last: the connection has it when it takes the next one.
     sending: usize,
     unreceived: Unreceived,
 }

@@ -44,14 +44,14 @@ impl Default for HeaderRoom {
 }
 
 impl HeaderRoom {
-    /// Of the client that makes a call.
+    /// The room of the client that makes a call.
     pub(crate) fn of_call(extensions: &Extensions) -> HeaderRoom {
         let peer = crate::calls::peer(extensions);
         peer.map(|peer| peer.activity.header_room()).unwrap_or_default()
     }
 
-    /// Of a client that announces this limit for its headers, or none. A client of gRPC's core takes four fifths of
-    /// what it announces in any case.
+    /// The room of a client that announces this limit for its headers, or none. A client of gRPC's core takes four
+    /// fifths of what it announces in any case.
     fn announced(limit: Option<usize>) -> HeaderRoom {
         match limit.unwrap_or(UNSAID) {
             0..=USUAL => HeaderRoom::default(),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// What counters said when they were looked at before.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
-    /// Those that were not 0; none before the first look.
+    /// The counters that were not 0; none before the first look.
     before: Option<HashMap<String, (i64, i64)>>,
 }
 

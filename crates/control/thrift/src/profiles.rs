@@ -26,7 +26,7 @@ impl FreeNumbers {
     /// The lowest number that is not taken; numbers start at 1.
     ///
     /// # Errors
-    /// That of `is_taken`.
+    /// The error of `is_taken`.
     fn lowest(&mut self, profile: u32, is_taken: impl Fn(u32) -> Result<bool, Failure>) -> Result<u32, Failure> {
         let lowest = self.0.entry(profile).or_insert(1);
         while is_taken(*lowest)? {

@@ -30,7 +30,7 @@ pub trait Switch {
     /// Does all of the updates or none.
     ///
     /// # Errors
-    /// That of the first that is refused.
+    /// The error of the first update that is refused.
     fn write(&self, updates: &[Update]) -> Result<(), Error>;
 
     /// Reads entities.

@@ -147,7 +147,7 @@ fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Of the constants above.
+    /// [`CALL`], [`REPLY`], [`EXCEPTION`] or [`ONE_WAY`].
     pub kind: u8,
     /// The method, as `SERVICE:METHOD`.
     pub name: String,

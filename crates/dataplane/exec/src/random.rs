@@ -70,7 +70,7 @@ mod tests {
         let mut random = Random::new(0);
         assert_eq!(random.between(5, 5), Some(5));
         assert_eq!(random.between(6, 5), None);
-        // Of all numbers, the first of the sequence is drawn as it is; the second has no influence.
+        // Between 0 and the largest number, the first of the sequence is drawn as it is; the second has no influence.
         let first = Random::new(9).next_u64();
         assert_eq!(Random::new(9).between(0, u64::MAX), Some(first));
         let drawn = Random::new(9).between(u64::MAX - 1, u64::MAX);

@@ -189,7 +189,7 @@ struct PortShared {
 #[derive(Default)]
 struct Refused {
     all: AtomicU64,
-    /// Those that the port does not count: it had failed.
+    /// Packets that the port does not count, because it had failed.
     uncounted: AtomicU64,
 }
 

@@ -127,7 +127,7 @@ impl BitVectors {
         indices.map(move |index| block.line(line_of(index, nibble_of(key, self.nibbles[index]))))
     }
 
-    /// Those of these rules that agree with the key in all bits that they test; `None` when there are none.
+    /// The rules of `left` that agree with the key in all bits that they test; `None` when there are none.
     fn agreeing(&self, block: &Block, mut left: [u64; LINE_WORDS], key: &[u64]) -> Option<[u64; LINE_WORDS]> {
         for line in self.lines(block, key) {
             let mut any = 0;
@@ -142,7 +142,7 @@ impl BitVectors {
         Some(left)
     }
 
-    /// Those of these rules, which are in one word of the lines, that agree with the key.
+    /// The rules of `left`, all in one word of the lines, that agree with the key.
     fn agreeing_in_word(&self, block: &Block, word: usize, mut left: u64, key: &[u64]) -> u64 {
         for line in self.lines(block, key) {
             left &= line[word].load(Ordering::Relaxed);

@@ -43,7 +43,7 @@ pub struct Plan {
     pub loads: Vec<(u16, f64)>,
     /// All recirculated bandwidth.
     pub recirculated_gbps: f64,
-    /// Of the fullest loopback port, as a share of its rate.
+    /// The load of the fullest loopback port, as a share of its rate.
     pub utilisation: f64,
 }
 
@@ -249,7 +249,7 @@ impl Room {
         true
     }
 
-    /// Free stages of the halves that have so many.
+    /// Free stages, together, of the halves that have at least this number.
     pub(crate) fn stages_in_parts_of(&self, least: u64) -> u64 {
         let stages = self.stages.iter().map(|stages| u64::from(*stages));
         stages.filter(|stages| *stages >= least).sum()

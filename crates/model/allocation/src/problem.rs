@@ -54,7 +54,7 @@ pub struct Function {
     pub name: String,
     /// The number of consecutive match-action stages that it takes.
     pub stages: u32,
-    /// Of the memory of a pipeline, which both halves share.
+    /// The percentage that it takes of a pipeline's memory, which both halves share.
     #[serde(default)]
     pub memory_percent: u32,
     /// An action of `programs/chain` with its arguments, as STF writes it.
@@ -130,7 +130,7 @@ pub struct Problem {
     pub functions: Vec<Function>,
     /// What takes functions.
     pub flows: Vec<Flow>,
-    /// Of each flow, its functions by index.
+    /// By flow: the indices of its functions, in order.
     pub(crate) chains: Vec<Vec<usize>>,
     /// Where the tables of functions and of flows begin in the file.
     tables: [Vec<usize>; 2],

@@ -136,7 +136,7 @@ impl Waiting {
 
 /// The events to come.
 ///
-/// Those of the next microsecond, which are nearly all, are in a wheel of buckets of about half a nanosecond each, so
+/// The events of the next microsecond, nearly all, are in a wheel of buckets of about half a nanosecond each, so
 /// that scheduling one and taking the next cost the same however many there are. Later ones are in a heap until their
 /// time comes near.
 ///

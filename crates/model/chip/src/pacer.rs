@@ -18,7 +18,7 @@ pub struct Pacer {
     /// Whole picoseconds that a unit takes, and the rest in parts of `units_per_second`.
     whole: Picos,
     rest: u64,
-    /// Of a picosecond, in parts of `units_per_second`.
+    /// What the last service has left of a picosecond, in parts of `units_per_second`.
     left_over: u64,
 }
 

@@ -60,7 +60,10 @@ impl Pfc {
         self.config.queues >> queue & 1 == 1
     }
 
-    /// Takes headroom for a packet that the pool has no room for, which is lost for this reason if there is none.
+    /// Takes headroom for a packet that the pool has no room for.
+    ///
+    /// # Errors
+    /// Why the packet is lost: `otherwise` in a queue without flow control, or because the headroom is full.
     pub(crate) fn take_headroom(&mut self, from: u16, queue: usize, length: u32, otherwise: Loss) -> Result<(), Loss> {
         if !self.covers(queue) {
             return Err(otherwise);
@@ -75,7 +78,7 @@ impl Pfc {
         Ok(())
     }
 
-    /// A packet waits; whether a pause begins.
+    /// Counts a packet that waits. Returns whether a pause begins.
     fn count(&mut self, from: u16, queue: usize, length: u32) -> bool {
         if !self.covers(queue) {
             return false;
@@ -134,7 +137,7 @@ impl Chip {
         let of_port = &self.ports[usize::from(port)];
         let Some(upstream) = of_port.upstream else { return };
         let begins = context.now.max(of_port.wire_free_at);
-        // Of a copy: the line is not taken for it.
+        // Computed on a copy: the pause frame does not delay the frames after it.
         let takes = of_port.wire.clone().take(8 * PAUSE_BYTES);
         let index = pause_index(port, queue, is_paused);
         context.schedule(begins + takes + upstream.delay, Kind::Pause, index);

@@ -24,7 +24,7 @@ pub struct ChipSpec {
     pub pipelines: Pipelines,
     /// Between a port's input buffer and ingress, and between its queues and egress.
     pub parser: Parser,
-    /// Of match-action stages, deparsers and traffic manager.
+    /// The latency of match-action stages, deparsers and traffic manager.
     pub latency: Latency,
     /// The packet buffer of the traffic manager.
     pub buffer: Buffer,

@@ -30,7 +30,7 @@ pub(crate) struct Arrival {
 }
 
 impl Timing {
-    /// Of a program; `resubmits` says whether it ever resubmits a packet.
+    /// The timing of a program on a chip; `resubmits` says whether it ever resubmits a packet.
     pub(crate) fn new(spec: &ChipSpec, program: &Program, resubmits: bool) -> Timing {
         let clock = spec.pipelines.clock_hz;
         let cycles = match clock {

@@ -54,9 +54,9 @@ pub struct Experiment {
 
 /// What is simulated for a combination of parameters.
 struct Prepared {
-    /// Those of the cells.
+    /// The parameters of the cells.
     parameters: Parameters,
-    /// Those and the scenario's own, with what is derived from them.
+    /// The parameters of the cells and of the scenario, with what is derived from them.
     values: Parameters,
     setup: Setup,
 }
@@ -145,7 +145,7 @@ impl Experiment {
         self.main_runs() + self.varied.len()
     }
 
-    /// Those with nothing changed.
+    /// The simulations in which no constant is changed.
     fn main_runs(&self) -> usize {
         self.runs.len() * self.seeds()
     }

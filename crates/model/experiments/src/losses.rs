@@ -22,9 +22,9 @@ pub struct Losses {
 /// Packets by what became of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Counts {
-    /// Sent by all streams.
+    /// Packets sent by all streams.
     pub sent: u64,
-    /// Those of which at least one frame came out.
+    /// Packets of which at least one frame came out.
     pub delivered: u64,
     /// Frames that came out beyond one for each of these.
     pub copies: u64,

@@ -40,7 +40,7 @@ struct StreamMeter {
     latency: Histogram<u64>,
     reordering: Reordering,
     /// Frames of which the last byte may not be out yet: when it is, and the sequence number, in the order of leaving.
-    /// Those of several ports are not told in this order.
+    /// Frames of several ports are not reported in this order.
     leaving: VecDeque<(Picos, u64)>,
     sent_measured_bits: u64,
 }

@@ -201,7 +201,7 @@ impl Recording {
             let mut points: Vec<(Picos, u64)> = Vec::new();
             for (time, change) in changes {
                 waiting += change;
-                // Of changes at one time the last one holds.
+                // Of several changes at one time the last one counts.
                 points.pop_if(|(before, _)| *before == time);
                 points.push((time, waiting.max(0) as u64));
             }

@@ -66,11 +66,11 @@ pub struct FlowResults {
     pub transport: String,
     /// Bytes that have come, in order.
     pub delivered_bytes: u64,
-    /// Bits of these in a nanosecond.
+    /// Delivered bits in a nanosecond.
     pub goodput_gbps: f64,
     /// Packets of data sent.
     pub sent: u64,
-    /// Of them, those that had been sent before.
+    /// Packets of data that had been sent before.
     pub retransmitted: u64,
     /// Deadlines that passed without an acknowledgement.
     pub timeouts: u64,

@@ -19,7 +19,7 @@ pub(crate) struct Stream {
     /// Times and rates in bits a second, the first at its start; the last rate is 0.
     pub(crate) rates: Vec<(Picos, u64)>,
     pub(crate) line_bits_per_second: u64,
-    /// Of frames of a capture: the distance of each to the next, in mean distances. Empty for others.
+    /// For frames of a capture: the distance of each to the next, in mean distances. Empty for other streams.
     pub(crate) gaps: Arc<Vec<f64>>,
     /// Bytes of the payload of each of its messages, when all are alike.
     pub(crate) payload_bytes: Option<usize>,
@@ -40,7 +40,7 @@ pub(crate) struct Source<'a> {
     sent: u64,
     left_in_burst: u32,
     burst_gap: Picos,
-    /// Of a time without pauses, what is left of it.
+    /// What is left of the present time without pauses, in picoseconds.
     left_of_on: f64,
     /// Bits that a frame takes on the line, mean of all frames.
     mean_bits: u64,

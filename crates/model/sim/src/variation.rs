@@ -18,8 +18,8 @@ pub enum Variation {
 }
 
 impl Variation {
-    /// Those that a result is usually tried with: other arrivals, shorter and longer trials, and a tenth less and more
-    /// of each constant of the setup's chips that was fitted.
+    /// The variations that a result is usually tried with: other arrivals, shorter and longer trials, and a tenth less
+    /// and more of each constant of the setup's chips that was fitted.
     pub fn usual(setup: &Setup) -> Vec<Variation> {
         let arrivals = [
             ArrivalsEntry::Jittered,

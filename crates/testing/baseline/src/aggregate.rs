@@ -47,7 +47,7 @@ pub struct AggregateTables {
 }
 
 impl AggregateTables {
-    /// Of these routes and next hops.
+    /// The tables for these routes and next hops.
     pub fn new(routes: &[Route], next_hops: &[NextHop]) -> AggregateTables {
         AggregateTables {
             routes: iot::routes(routes, next_hops),

@@ -16,7 +16,7 @@ pub struct DisaggregateTables {
 }
 
 impl DisaggregateTables {
-    /// Of these routes and next hops, with multicast groups for these ports.
+    /// The tables for these routes and next hops, with multicast groups for these ports.
     ///
     /// # Panics
     /// When a route names next hop 0, which stands for none in the program.

@@ -68,7 +68,7 @@ pub fn compare_text(seed: u64, text: &str, rounds: u64, workers: usize) -> Resul
 /// A program and what it is tried with.
 pub(crate) struct Case {
     pub(crate) program: Program,
-    /// Of entries, groups and sessions.
+    /// The seed of entries, groups and sessions.
     pub(crate) seed: u64,
     /// What is configured beside these.
     pub(crate) configuration: Configuration,

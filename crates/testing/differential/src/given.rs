@@ -313,7 +313,7 @@ fn entries_for(program: &Program, met: Vec<(TableId, Vec<Bits>)>, random: &mut R
     entries
 }
 
-/// Of two random calls the one with more data: what drops packets has none.
+/// The one of two random calls that has more action data: actions that drop packets have none.
 fn call_with_data(program: &Program, table: &Table, random: &mut Random) -> (String, Vec<Bits>) {
     let (one, other) = (call(program, table, random), call(program, table, random));
     if other.1.len() > one.1.len() { other } else { one }

@@ -288,7 +288,7 @@ fn load(name: &str, defines: &[String], entries: &str) -> Result<Arc<Pipeline>, 
 /// What the paper and the timed chip say, by method, N and S.
 struct ChipResults(BTreeMap<(&'static str, String, String), Throughput>);
 
-/// Of a combination, in Gbps.
+/// The throughput of a combination, in Gbps.
 #[derive(Clone, Copy, Default)]
 struct Throughput {
     published: Option<f64>,

@@ -65,7 +65,7 @@ pub struct SocketResult {
     /// Seconds of processor time.
     pub seconds: f64,
     pub pps: f64,
-    /// Of the messages on an Ethernet wire.
+    /// The rate of the messages on an Ethernet wire.
     pub gbps: f64,
     /// Datagrams that the system refused or lost.
     pub lost: u64,
@@ -150,7 +150,7 @@ impl Program {
         })
     }
 
-    /// Devices send messages; how many.
+    /// Sends messages from the devices. Returns their number.
     fn fill(&mut self, first: u64) -> Result<u64, Error> {
         let mut datagram = Vec::new();
         for number in first..first + PORTION {
@@ -202,7 +202,7 @@ impl Program {
         Ok(count)
     }
 
-    /// The server takes what was sent to it.
+    /// Empties the queue of the server.
     fn drain(&mut self) -> Result<(), Error> {
         loop {
             match self.server.recv(&mut self.buffer) {

@@ -325,7 +325,7 @@ struct Transition {
 struct Times {
     call: Histogram,
     response: Histogram,
-    /// Of updates during which the tester did not pause.
+    /// Response times of updates during which the tester did not pause.
     quiet: Histogram,
     gap: Histogram,
     updates_per_s: f64,

@@ -56,7 +56,7 @@ pub struct PortConfig {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct FlowConfig {
-    /// That of two flows when it goes in both directions.
+    /// The name; two flows have it when it goes in both directions.
     pub name: String,
     /// Its place in the configuration as it was sent.
     pub place: usize,
@@ -448,7 +448,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Those of pairs of interfaces.
+    /// The ends of a flow between pairs of interfaces.
     fn of(pairs: Vec<(usize, usize)>, interfaces: &[Interface], is_back: bool) -> Ends {
         let mut rx: Vec<usize> = pairs.iter().map(|(_, to)| interfaces[*to].port).collect();
         rx.sort_unstable();

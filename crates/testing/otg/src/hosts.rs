@@ -216,7 +216,7 @@ pub fn pairs(node: &Node<'_>, interfaces: &[Interface], is_ipv6: Option<bool>) -
         pairs.extend(from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))));
     }
     pairs.retain(|pair| are_joined(*pair));
-    // Of devices with addresses of both versions, a flow that does not say which takes those of IPv4.
+    // Between devices with addresses of both versions, a flow that does not say which one takes IPv4.
     let is_ipv4 = |(from, _): &(usize, usize)| interfaces[*from].is_ipv6() == Some(false);
     if is_ipv6.is_none() && pairs.iter().any(is_ipv4) {
         pairs.retain(is_ipv4);

@@ -56,9 +56,9 @@ impl Rates {
 
 /// All counters at one time.
 pub struct Snapshot {
-    /// Of flows, in the order of the configuration.
+    /// The metrics of flows, in the order of the configuration.
     pub flows: Vec<FlowSnapshot>,
-    /// Of ports.
+    /// The metrics of ports.
     pub ports: Vec<PortSnapshot>,
     /// Why nothing is sent any more.
     pub fault: Option<String>,

@@ -52,7 +52,7 @@ struct NetworkFields {
     identification: Field,
     /// The protocol that the header names when no transport header follows.
     protocol: Field,
-    /// Of IPv4: the three flags and the fragment offset.
+    /// IPv4: the three flags and the fragment offset.
     fragment: Vec<Field>,
 }
 

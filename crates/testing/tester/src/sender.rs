@@ -85,7 +85,7 @@ impl Quarters {
 pub struct Sent {
     /// How many.
     pub frames: u64,
-    /// Their bytes, without check sequence.
+    /// Bytes of the frames, without check sequences.
     pub bytes: u64,
 }
 

@@ -46,11 +46,11 @@ pub enum Kind {
 pub enum Assignment {
     /// A value.
     Value {
-        /// Of this.
+        /// What is assigned to.
         name: String,
-        /// Before.
+        /// Its value before.
         old: Bits,
-        /// After.
+        /// Its value after.
         new: Bits,
         /// The header to which it belongs, if that is invalid.
         invalid: Option<String>,

@@ -171,7 +171,7 @@ impl TracePrinter {
         self.begin_group(location, Kind::NotEmitted { first: name, more: 0 });
     }
 
-    /// Of the operands of a condition the last one decides. Branches that the program does not show end no statement.
+    /// The last operand of a condition decides. Branches that the source does not show end no statement.
     fn join_branches(&mut self, location: Location) -> bool {
         let program = self.pipeline.clone();
         let Some(condition) = self.source.condition(program.program(), location) else {

@@ -60,7 +60,7 @@ type Queue = (u32, Option<u16>, Option<u8>);
 /// A burst that goes on.
 struct Open {
     burst: Burst,
-    /// Of its first report, on the clock of the node.
+    /// The time of its first report on the node's clock, in nanoseconds.
     began_ns: Option<u64>,
     last_received_ns: u64,
 }

@@ -23,7 +23,7 @@ const ETHERTYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Of the shim header: types, and what its last half word means.
+/// The INT shim header: its types, and the meanings of its last half word.
 const SHIM_MD: u8 = 1;
 const SHIM_MX: u8 = 3;
 const NEXT_UDP_PORT: u8 = 1;

@@ -60,7 +60,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Those of a folder that may not exist.
+    /// The files of a folder that may not exist.
     pub fn of(folder: &Path) -> Files {
         Files {
             folder: folder.to_path_buf(),
@@ -71,7 +71,7 @@ impl Files {
         &self.folder
     }
 
-    /// Those of a folder, which is made if it does not exist. Files that were not completed are removed.
+    /// The files of a folder, which is made if it does not exist. Files that were not completed are removed.
     ///
     /// # Errors
     /// When the folder cannot be made or read.
@@ -84,7 +84,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Those that were completed, the oldest first.
+    /// The files that were completed, the oldest first.
     ///
     /// # Errors
     /// When the folder cannot be read.

@@ -22,7 +22,7 @@ impl fmt::Debug for Authorities {
 }
 
 impl Authorities {
-    /// Those of a file in PEM. Certificates that cannot be used are passed over.
+    /// The certificates of a file in PEM. Those that cannot be used are passed over.
     ///
     /// # Errors
     /// With a sentence, when there is none that can be used.

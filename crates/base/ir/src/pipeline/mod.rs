@@ -268,9 +268,9 @@ pub enum End {
 /// The members for which [`End::Replicate`] makes copies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// Those of the multicast group with this number.
+    /// The replicas of the multicast group with this number.
     Group(Expr),
-    /// Those of the session of the mirror that made the packet.
+    /// The replicas of the session of the mirror that made the packet.
     Session,
 }
 

@@ -14,7 +14,7 @@ pub struct Gate<P> {
     /// What came while it was closed, which the port has counted as received.
     received_packets: u64,
     received_bytes: u64,
-    /// Of what came and was sent while it was open.
+    /// Packets for several stations that were received and sent while it was open.
     received_groups: GroupCounters,
     sent_groups: GroupCounters,
 }

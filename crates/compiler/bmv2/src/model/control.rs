@@ -170,7 +170,7 @@ pub struct Profile {
     pub name: String,
     /// Members that it must hold.
     pub size: u64,
-    /// Of a selector: the algorithm and what it is computed over.
+    /// For a selector: the hash algorithm, and what it is computed over.
     pub selector: Option<(String, Vec<Operand>)>,
 }
 

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 pub struct Json {
     /// Types of headers and of structs.
     pub header_types: Vec<HeaderType>,
-    /// Their instances.
+    /// Instances of these types.
     pub headers: Vec<Header>,
     /// Stacks of headers.
     pub stacks: Vec<Stack>,

@@ -84,7 +84,7 @@ impl Shape {
         }
     }
 
-    /// Of `self & other`: a number that is not negative bounds the result.
+    /// The shape of `self & other`: a number that is not negative bounds the result.
     fn masked_by(self, other: Shape) -> Shape {
         match (self.signed, other.signed) {
             (false, false) => Shape::unsigned(self.bits.min(other.bits)),

@@ -25,7 +25,7 @@ const METER_BYTES: u64 = 64;
 /// What is known of the objects while a program is translated.
 #[derive(Default)]
 pub struct Objects {
-    /// Of each action profile with a selector: what its hash is computed over.
+    /// By action profile with a selector: what its hash is computed over.
     pub selectors: Vec<(String, Vec<Operand>)>,
 }
 

@@ -51,7 +51,7 @@ pub struct FieldSlot {
     pub name: String,
     /// Value.
     pub slot: SlotId,
-    /// Of a field of variable length: its present length in bits.
+    /// For a field of variable length: its present length in bits.
     pub length: Option<SlotId>,
     /// Width in bits.
     pub width: u32,
@@ -72,7 +72,7 @@ pub struct Stack {
 pub struct Union {
     /// Members, as indices of [`Storage::instances`].
     pub members: Vec<usize>,
-    /// Their names in the union's type.
+    /// The names of the members in the union's type.
     pub names: Vec<String>,
 }
 

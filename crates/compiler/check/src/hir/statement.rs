@@ -24,7 +24,7 @@ pub struct Statement {
 /// A condition, and what is executed when it holds and none before it does.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    /// Of type bool.
+    /// The condition, of type `bool`.
     pub condition: Expr,
     /// What it guards.
     pub body: Block,

@@ -65,7 +65,7 @@ enum Usefulness {
     Unreached,
 }
 
-/// That of each state.
+/// The usefulness of each state.
 fn usefulness(body: &ParserBody) -> impl Iterator<Item = Usefulness> {
     let follow = |from: Vec<usize>, next: &dyn Fn(usize) -> Vec<usize>| {
         let mut reached = vec![false; body.states.len()];

@@ -149,7 +149,7 @@ impl ProgramParser<'_> {
         } else {
             self.scopes.is_type(token.text)
         };
-        // Of a value in the place of a type the checker speaks.
+        // The checker reports a value that stands in the place of a type.
         let is_value = !absolute && self.scopes.is_value(token.text);
         if !known && !is_value && unknown == UnknownName::Report {
             self.report_unknown_type(token);

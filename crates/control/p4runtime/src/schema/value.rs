@@ -33,15 +33,15 @@ pub(crate) struct Translations {
     forms: BTreeMap<String, Form>,
     /// Widths in the data plane, which a P4Info does not say.
     widths: BTreeMap<String, u32>,
-    /// Of each type whose values are strings.
+    /// By type whose values are strings: their numbers in the data plane.
     pub(crate) dictionaries: BTreeMap<String, Arc<Dictionary>>,
     /// The strings that name ports, if the program has such.
     pub(crate) ports: Option<Arc<Dictionary>>,
 }
 
 impl Translations {
-    /// Those of a P4Info. `port_type` is the name of the type by which packets of controllers name ports; `widths` are
-    /// those of types in the data plane.
+    /// The translated types of a P4Info. `port_type` is the type by which packets of controllers name ports; `widths`
+    /// are those of types in the data plane.
     pub(crate) fn new(info: &P4Info, port_type: Option<&str>, widths: BTreeMap<String, u32>) -> Translations {
         let mut translations = Translations {
             widths,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Answers that are kept.
 const ANSWERS_MAX: usize = 16_384;
-/// Their bytes together.
+/// Bytes of all answers that are kept.
 const BYTES_MAX: usize = 16 << 20;
 /// How long a peer may repeat its request.
 const KEPT: Duration = Duration::from_secs(60);

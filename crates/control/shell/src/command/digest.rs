@@ -62,7 +62,7 @@ const CONFIG: &[(&str, Option<&str>)] = &[
     ("ack-timeout", Some("TIME")),
 ];
 
-/// Those that are on: to ask for one that is not is an error.
+/// Lists the digests that are on: to ask for one that is not is an error.
 fn list(_: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     arguments.at_most(0)?;
     Ok(reading([Kind::DigestEntry(DigestEntry::default())]))

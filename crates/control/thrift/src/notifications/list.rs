@@ -26,7 +26,7 @@ pub(super) struct LearnList {
     waiting_since: Option<Instant>,
     next: u64,
     sent: VecDeque<Buffer>,
-    /// Those that wait or were sent.
+    /// The samples that wait or were sent.
     known: HashSet<Vec<u8>>,
 }
 

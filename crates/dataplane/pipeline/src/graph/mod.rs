@@ -48,7 +48,7 @@ struct PacketInfo<'a> {
 }
 
 impl PacketInfo<'_> {
-    /// Of a packet that enters ingress.
+    /// The facts of a packet that enters ingress.
     fn new(random: Random) -> Self {
         PacketInfo {
             egress: None,

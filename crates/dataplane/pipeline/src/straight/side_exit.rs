@@ -18,7 +18,7 @@ pub(crate) struct SideExit {
     slots: Vec<(SlotId, u32)>,
     /// The fields of variable length among these, with their lengths.
     varbits: Vec<(SlotId, SlotId)>,
-    /// Of v1model: the slot with the bytes of the headers that were valid before ingress.
+    /// For v1model: the slot with the bytes of the headers that were valid before ingress.
     header_bytes: Option<SlotId>,
     /// Whether ingress draws random numbers.
     draws_random_numbers: bool,

@@ -218,7 +218,7 @@ struct Liveness {
 }
 
 impl Liveness {
-    /// Of bodies that are executed one after the other.
+    /// The liveness of bodies that are executed one after another.
     fn of<const N: usize>(program: &Program, bodies: [BodyId; N]) -> Liveness {
         let mut liveness = Liveness::default();
         let mut behind = Live::default();
@@ -306,7 +306,7 @@ struct Walk<'a> {
     nothing: State,
     visits_left: usize,
     reads_stale: Option<(Location, SlotId)>,
-    /// That of the current statement or block.
+    /// The location of the current statement or block.
     location: Location,
 }
 

@@ -271,7 +271,7 @@ impl Tally {
         tally
     }
 
-    /// Those that have left the fast path.
+    /// Packets that have left the fast path.
     fn left(self) -> usize {
         self.bailed_out + self.going_on
     }

@@ -25,7 +25,7 @@ pub(crate) struct Costs {
 pub(crate) struct Taken {
     /// Parts of cycles of all states before the present one.
     parts: u32,
-    /// Of the present state: whether it does anything, bytes of small fields, and parts of cycles for words.
+    /// Whether the present state does anything, its bytes of small fields, and its parts of cycles for words.
     used: bool,
     small_bytes: u32,
     word_parts: u32,

@@ -218,7 +218,7 @@ impl Test {
 }
 
 impl FrameBits {
-    /// Those of `mask`, which counts from the last of the bits.
+    /// The bits of a field that `mask` selects, which counts from the last bit.
     fn new(bit: u32, width: u32, mask: u64) -> FrameBits {
         let (bit, width) = (bit as usize, width as usize);
         let end = (bit + width).div_ceil(8);
@@ -230,7 +230,7 @@ impl FrameBits {
         }
     }
 
-    /// Their value; none when the frame ends before them.
+    /// The value of the bits; none when the frame ends before them.
     #[inline]
     fn read(self, frame: &[u8]) -> Option<u64> {
         // Nearly always there are eight bytes up to their end.

@@ -14,10 +14,10 @@ pub(crate) struct HostEntry {
     pub(crate) address: Ipv4Addr,
     /// `02:00` and the address by default.
     pub(crate) mac: Option<Spanned<String>>,
-    /// Of its line, in both directions; the port's rate when 0.
+    /// The rate of its line in both directions; the port's rate when 0.
     #[serde(default)]
     pub(crate) gbps: f64,
-    /// In each direction.
+    /// The delay of its line in each direction.
     #[serde(default)]
     pub(crate) delay_ns: f64,
     #[serde(default)]
@@ -37,12 +37,12 @@ pub(crate) struct FlowEntry {
     pub(crate) bytes: Option<u64>,
     #[serde(default)]
     pub(crate) start_us: f64,
-    /// Of data in a packet: 1460 for TCP, 1024 for RoCE by default.
+    /// Bytes of data in a packet: 1460 for TCP, 1024 for RoCE by default.
     pub(crate) segment_bytes: Option<Spanned<u32>>,
     /// Whether switches may mark packets in place of dropping them; DCTCP's always may be marked.
     #[serde(default)]
     pub(crate) ecn: bool,
-    /// Of a RoCE sender, on the wire; its line's rate when 0.
+    /// The rate of a RoCE sender on the wire; its line's rate when 0.
     #[serde(default)]
     pub(crate) gbps: f64,
     /// The least time-out.
@@ -84,7 +84,7 @@ pub(crate) struct PfcEntry {
     pub(crate) queues: Spanned<Vec<u8>>,
     /// Bytes of a port and queue in the packet buffer from which on the port's other end is paused.
     pub(crate) pause_above_bytes: Spanned<u64>,
-    /// Those up to which it may go on.
+    /// Bytes down to which the buffer must empty before the other end may go on.
     pub(crate) resume_below_bytes: u64,
     /// Bytes for what comes after the pause has been sent, of each port and queue.
     pub(crate) headroom_bytes: u64,

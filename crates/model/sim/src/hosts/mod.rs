@@ -74,7 +74,7 @@ pub(crate) struct Hosts<'a> {
 }
 
 impl<'a> Hosts<'a> {
-    /// Those of a setup, until the traffic ends.
+    /// The hosts of a setup, until the traffic ends.
     pub(crate) fn new(
         hosts: &'a [HostSetup],
         flows: &'a [FlowSetup],

@@ -51,7 +51,7 @@ pub(super) struct Sender {
     fresh: u64,
     window: Window,
     duplicates: u32,
-    /// Of fast recovery: it ends when this byte is acknowledged. Segments that have left meanwhile.
+    /// Fast recovery: the byte whose acknowledgement ends it, and the segments that have left the network meanwhile.
     recovery: Option<(u64, f64)>,
     /// What was sent before is not to begin another recovery.
     recovered: u64,

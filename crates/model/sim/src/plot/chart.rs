@@ -113,7 +113,7 @@ const PLAIN: f64 = 12.0;
 const MARK: f64 = 4.5;
 const DOT: f64 = 2.6;
 
-/// Of more points than these on a line not each has a dot, but about as many as tell the line from others.
+/// On a line with more points than these, only about [`DOTS`] have a dot: enough to tell the line from others.
 const DOTTED_MAX: usize = 60;
 const DOTS: usize = 6;
 

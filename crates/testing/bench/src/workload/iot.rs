@@ -154,7 +154,7 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// Of such messages.
+    /// The workload for messages of this scale.
     ///
     /// # Errors
     /// When the scale is impossible.
@@ -225,7 +225,7 @@ pub struct Disaggregate {
 }
 
 impl Disaggregate {
-    /// Of such messages.
+    /// The workload for messages of this scale.
     ///
     /// # Errors
     /// When the scale is impossible.

@@ -48,7 +48,7 @@ pub struct SizeResults {
     pub latency: Vec<LatencyResults>,
     /// Loads with their loss ratios, from the highest on.
     pub loss: Vec<(f64, f64)>,
-    /// Those of these loads at which the sender was late: less was sent, so the device may lose more.
+    /// The loads at which the sender was late: less was sent, so the device may lose more.
     #[serde(default)]
     pub loss_late: Vec<f64>,
     pub back_to_back: BackToBack,

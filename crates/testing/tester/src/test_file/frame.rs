@@ -123,7 +123,7 @@ pub struct HexEntry {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table, as in { bytes = 128 },")]
 pub struct ParserEntry {
-    /// Their length.
+    /// The length of the frames.
     pub bytes: usize,
     /// Frames for each way, with different values in fields that the parser does not look at.
     #[serde(default = "one_variant")]

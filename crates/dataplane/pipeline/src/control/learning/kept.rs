@@ -57,7 +57,7 @@ pub struct Held {
     pub number: u32,
 }
 
-/// Of how many entries it is seen at once whether they are present: as [`PART`], but it takes less time.
+/// Entries that are looked up under one lock: more than [`PART`], since a look-up takes less time.
 const PRESENT_PART: usize = 16 * PART;
 
 /// The numbers of pools that are taken, by the registers of the pool.
@@ -97,11 +97,11 @@ impl Pipeline {
         all
     }
 
-    /// Of each pair, `is_wanted` is asked with one entry.
+    /// For each pair, `is_wanted` is called with one entry.
     fn learned_if(&self, is_wanted: impl Fn(&Control, EntryKey) -> bool) -> Vec<LearnedEntries> {
         let mut control = self.control();
         let (mut all, latest_ns) = self.learned_in_parts(&mut control, is_wanted);
-        // Of two entries that had the same key or number one after the other, only the present one stays.
+        // The lock was released in between: an entry may have gone, and another one may have its key or its number.
         for part in all.chunks_mut(PRESENT_PART) {
             for (entry, learned) in part {
                 let present = control.tables[entry.table.index()].id_in_slot(entry.slot);
