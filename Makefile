@@ -155,7 +155,7 @@ conformance:
 	@test -n "$(P4C)" || { echo "say where the p4c checkout is: make conformance P4C=DIR"; exit 2; }
 	$(CARGO) xtask conformance --p4c $(P4C)
 
-# Every order of threads with so many preemptions: 2 take seconds, 3 minutes.
+# Every order of threads with at most PREEMPTIONS preemptions: 2 take seconds, 3 minutes.
 PREEMPTIONS = 2
 LOOM = RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=$(PREEMPTIONS) $(CARGO) test --release --target-dir $(TARGET)/loom
 

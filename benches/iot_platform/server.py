@@ -16,7 +16,7 @@ messages or N-packets, which it splits itself. Values for actuators leave by HTT
     POST   /joins                   {"name": "stop", "from": ["lift/speed"], "function": "above", "parameters": {"threshold": 3}, "to": ["lift/brake"]}
     DELETE /joins/NAME
     POST   /announce                [[device number, sensor number, readings sent], ...]: what has not come of them is missing
-    GET    /   /state   /counters   /missing   /delays (readings of less than so many milliseconds, since the server began)
+    GET    /   /state   /counters   /missing   /delays (readings since the server began, by the power of two in milliseconds below which their delay is)
 """
 
 import argparse

@@ -217,7 +217,7 @@ class Node:
 
     @contextlib.contextmanager
     def chain(self, folder, defines, entries):
-        """Two functions, one behind the other, joined by a third veth pair."""
+        """Two functions in a row, joined by a third veth pair."""
         self.switch.run("ip", "link", "add", "name", "m1", "type", "veth", "peer", "name", "m2")
         for name in ("m1", "m2"):
             self.switch.run("ip", "link", "set", name, "mtu", "1700", "up")

@@ -15,7 +15,7 @@ from scapy.sendrecv import sendp
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("interface")
-    parser.add_argument("--count", type=int, default=1, metavar="N", help="so many of each (1)")
+    parser.add_argument("--count", type=int, default=1, metavar="N", help="how many packets of each kind (1)")
     arguments = parser.parse_args()
     ip = Ether(src="02:00:00:00:01:01", dst="02:00:00:00:01:02") / IP(src="10.0.0.1", dst="10.0.0.2")
     for layer in (TCP(sport=40000, dport=80, flags="S"), UDP(sport=40001, dport=5001), ICMP()):

@@ -125,7 +125,7 @@ class Batch(Sequence[bytes]):
 
     @staticmethod
     def room(packets: int, octets: int) -> Batch:
-        """Memory for the results of `Switch.send_batch(..., out=)`: arrays for so many packets of so many bytes together, with whatever that
+        """Memory for the results of `Switch.send_batch(..., out=)`: arrays for `packets` packets of `octets` bytes together, with whatever that
         memory held.
 
         >>> memory = Batch.room(packets=1000, octets=64_000)

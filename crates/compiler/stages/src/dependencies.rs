@@ -48,7 +48,7 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
     pub(crate) before: usize,
-    pub(crate) behind: usize,
+    pub(crate) after: usize,
     pub(crate) kind: Kind,
     pub(crate) slot: SlotId,
 }
@@ -60,8 +60,8 @@ pub(crate) fn dependencies(
     conditions: &Conditions,
 ) -> (Vec<Dependency>, Vec<String>) {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
-    for (behind, second) in units.iter().enumerate() {
-        for (before, first) in units[..behind].iter().enumerate() {
+    for (after, second) in units.iter().enumerate() {
+        for (before, first) in units[..after].iter().enumerate() {
             if !leads(conditions, first, second) {
                 continue;
             }
@@ -81,10 +81,10 @@ pub(crate) fn dependencies(
                         second.name,
                         program.slot(slot).name
                     ));
-                    found.extend(dependency(before, behind, forward));
+                    found.extend(dependency(before, after, forward));
                 }
-                (_, Some(back)) => found.extend(dependency(behind, before, Some(back))),
-                (forward, None) => found.extend(dependency(before, behind, forward)),
+                (_, Some(back)) => found.extend(dependency(after, before, Some(back))),
+                (forward, None) => found.extend(dependency(before, after, forward)),
             }
         }
     }
@@ -96,9 +96,9 @@ pub(crate) fn in_several_stages(program: &Program, units: &[Unit], dependencies:
     let mut problems = Vec::new();
     let mut told = BTreeSet::new();
     for (before, first) in units.iter().enumerate().filter(|(_, unit)| !unit.registers.is_empty()) {
-        for (behind, second) in units.iter().enumerate().filter(|(number, _)| *number != before) {
+        for (after, second) in units.iter().enumerate().filter(|(number, _)| *number != before) {
             let mut common = first.registers.intersection(&second.registers);
-            let Some(register) = common.next().filter(|_| is_later(before, behind, dependencies)) else {
+            let Some(register) = common.next().filter(|_| is_later(before, after, dependencies)) else {
                 continue;
             };
             if told.insert(*register) {
@@ -115,25 +115,25 @@ pub(crate) fn in_several_stages(program: &Program, units: &[Unit], dependencies:
 }
 
 /// Whether a unit has to stand in a later stage than another one.
-fn is_later(before: usize, behind: usize, dependencies: &[Dependency]) -> bool {
+fn is_later(before: usize, after: usize, dependencies: &[Dependency]) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![(before, false)];
     while let Some((unit, is_strict)) = open.pop() {
-        if (unit, is_strict) == (behind, true) {
+        if (unit, is_strict) == (after, true) {
             return true;
         }
         if seen.insert((unit, is_strict)) {
             let next = dependencies.iter().filter(|dependency| dependency.before == unit);
-            open.extend(next.map(|dependency| (dependency.behind, is_strict || dependency.kind.is_strict())));
+            open.extend(next.map(|dependency| (dependency.after, is_strict || dependency.kind.is_strict())));
         }
     }
     false
 }
 
-fn dependency(before: usize, behind: usize, why: Option<(Kind, SlotId)>) -> Option<Dependency> {
+fn dependency(before: usize, after: usize, why: Option<(Kind, SlotId)>) -> Option<Dependency> {
     why.map(|(kind, slot)| Dependency {
         before,
-        behind,
+        after,
         kind,
         slot,
     })

@@ -69,7 +69,7 @@ fn at(stages: &mut Vec<Taken>, stage: usize) -> &mut Taken {
 fn before_each<'a>(units: &[Unit], dependencies: &'a [Dependency]) -> Vec<Vec<&'a Dependency>> {
     let mut before = vec![Vec::new(); units.len()];
     for dependency in dependencies {
-        before[dependency.behind].push(dependency);
+        before[dependency.after].push(dependency);
     }
     before
 }
@@ -175,7 +175,7 @@ pub(crate) fn tails(units: &[Unit], dependencies: &[Dependency]) -> Vec<usize> {
             } else {
                 0
             };
-            let through = step + tails[dependency.behind];
+            let through = step + tails[dependency.after];
             if through > tails[dependency.before] {
                 tails[dependency.before] = through;
                 changed = true;

@@ -230,11 +230,11 @@ fn no_order(units: &[Unit], missing: &[usize], dependencies: &[Dependency]) -> S
         let is_inside = |unit: &usize| {
             let leads = dependencies
                 .iter()
-                .any(|other| other.before == *unit && circle.contains(&other.behind));
+                .any(|other| other.before == *unit && circle.contains(&other.after));
             leads
                 && dependencies
                     .iter()
-                    .any(|other| other.behind == *unit && circle.contains(&other.before))
+                    .any(|other| other.after == *unit && circle.contains(&other.before))
         };
         let inside: Vec<usize> = circle.iter().copied().filter(is_inside).collect();
         if inside.len() == circle.len() {
@@ -306,12 +306,12 @@ fn longest_way(control: &Control) -> Option<(usize, Way<'_>)> {
     loop {
         let rest = tails[present] - control.units[present].stages;
         let leads = |dependency: &&Dependency| {
-            dependency.before == present && dependency.kind.is_strict() && tails[dependency.behind] == rest
+            dependency.before == present && dependency.kind.is_strict() && tails[dependency.after] == rest
         };
         let Some(dependency) = control.dependencies.iter().find(leads).filter(|_| rest > 0) else {
             return Some((length, way));
         };
-        present = dependency.behind;
+        present = dependency.after;
         way.push((present, Some(dependency)));
     }
 }

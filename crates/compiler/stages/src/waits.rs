@@ -63,12 +63,12 @@ pub(crate) fn waits(
         entry.wait = match stage {
             0 => Wait::Match,
             _ => {
-                let behind = dependencies.iter().filter(|dependency| {
-                    spans[dependency.behind].first == stage && (matched..stage).contains(&spans[dependency.before].last)
+                let after = dependencies.iter().filter(|dependency| {
+                    spans[dependency.after].first == stage && (matched..stage).contains(&spans[dependency.before].last)
                 });
                 let continued = here().filter(|(unit, span)| span.first < stage && computes(unit));
                 let of_units = continued.map(|_| Wait::Action);
-                behind
+                after
                     .map(|dependency| wait_of(dependency.kind))
                     .chain(of_units)
                     .max()

@@ -127,7 +127,7 @@ impl Cells {
     #[inline]
     fn bucket(&self, bucket: usize) -> &[AtomicU64; LINE_WORDS] {
         let words = words_of(std::slice::from_ref(&self.lines[bucket]));
-        words.try_into().expect("a line has so many words")
+        words.try_into().expect("a line has LINE_WORDS words")
     }
 
     /// The position of a key: its bucket, and its cell in the bucket.

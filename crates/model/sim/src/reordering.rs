@@ -95,12 +95,15 @@ mod tests {
         reordering
     }
 
-    /// The example of RFC 4737, §4.2.3: packets 5 and 6 are late by 2 and 3... as sent 1, 2, 3, 7, 8, 9, 10, 4, 5, 6,
-    /// 11.
+    /// As the example of RFC 4737, §4.2.3: packets 4, 5 and 6 arrive after 7 to 10.
     #[test]
     fn the_example_of_the_rfc() {
         let reordering = of(&[1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11], &[]);
-        assert_eq!(reordering.reordered(), (3, 6), "4, 5 and 6; 6 is six behind 7");
+        assert_eq!(
+            reordering.reordered(),
+            (3, 6),
+            "4, 5 and 6; 6 arrives six places after 7"
+        );
     }
 
     #[test]

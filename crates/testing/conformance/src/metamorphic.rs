@@ -42,7 +42,7 @@ struct Job {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut jobs = Vec::new();
     for folder in ["tests/stf", "programs"] {
-        own(&repository_root().join(folder), &mut jobs)?;
+        add_tests(&repository_root().join(folder), &mut jobs)?;
     }
     let (provider, include_paths) = match &arguments.p4c {
         Some(p4c) => {
@@ -99,8 +99,8 @@ fn finish(programs: usize, compared: usize, different: usize) -> ExitCode {
     }
 }
 
-/// The tests of a folder that have a program of the same name.
-fn own(folder: &Path, jobs: &mut Vec<Job>) -> Result<()> {
+/// Adds the tests of a folder that have a program of the same name.
+fn add_tests(folder: &Path, jobs: &mut Vec<Job>) -> Result<()> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         paths.push(entry?.path());
@@ -109,9 +109,9 @@ fn own(folder: &Path, jobs: &mut Vec<Job>) -> Result<()> {
     for path in paths {
         let program = path.with_extension("p4");
         if path.is_dir() {
-            own(&path, jobs)?;
+            add_tests(&path, jobs)?;
         } else if path.extension().is_some_and(|extension| extension == "stf") && program.exists() {
-            let text = std::fs::read_to_string(&path)?;
+            let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
             let words: Vec<&str> = forebay_entries::options(&text)
                 .flat_map(|(_, line)| line.split_whitespace())
                 .collect();

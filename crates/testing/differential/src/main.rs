@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         return compare_given(&arguments);
     }
     let until = Instant::now() + Duration::from_secs(60 * arguments.minutes);
-    let (mut seen, mut said) = (Totals::default(), Instant::now());
+    let (mut seen, mut reported) = (Totals::default(), Instant::now());
     for seed in arguments.seed.. {
         // What a panic says has been printed when it is caught; the seed is missing.
         let compared = catch_unwind(|| compare(seed, arguments.workers));
@@ -60,9 +60,9 @@ fn main() -> ExitCode {
         if Instant::now() >= until {
             break;
         }
-        if said.elapsed() > Duration::from_secs(10) {
+        if reported.elapsed() > Duration::from_secs(10) {
             eprintln!("{}", seen.words());
-            said = Instant::now();
+            reported = Instant::now();
         }
     }
     println!("no difference: {}", seen.words());
@@ -79,7 +79,7 @@ fn compare_given(arguments: &Arguments) -> ExitCode {
         }
     }
     paths.sort();
-    let (mut seen, mut without, mut different, mut said) = (Totals::default(), 0, 0, Instant::now());
+    let (mut seen, mut without, mut different, mut reported) = (Totals::default(), 0, 0, Instant::now());
     for path in &paths {
         let Some(program) = given::read(path, &arguments.include, &arguments.define) else {
             without += 1;
@@ -96,9 +96,9 @@ fn compare_given(arguments: &Arguments) -> ExitCode {
                 }
             }
         }
-        if said.elapsed() > Duration::from_secs(10) {
+        if reported.elapsed() > Duration::from_secs(10) {
             eprintln!("{}", seen.words());
-            said = Instant::now();
+            reported = Instant::now();
         }
     }
     let files = paths.len();
@@ -131,7 +131,7 @@ fn collect(path: &Path, paths: &mut Vec<PathBuf>) -> std::io::Result<()> {
 #[derive(Default)]
 struct Totals {
     programs: u64,
-    short: u64,
+    specialised: u64,
     spread: u64,
     packets_out: u64,
 }
@@ -139,7 +139,7 @@ struct Totals {
 impl Totals {
     fn add(&mut self, compared: Compared) {
         self.programs += 1;
-        self.short += u64::from(compared.has_fast_path);
+        self.specialised += u64::from(compared.has_fast_path);
         self.spread += u64::from(compared.spread);
         self.packets_out += compared.packets_out;
     }
@@ -147,7 +147,7 @@ impl Totals {
     fn words(&self) -> String {
         format!(
             "{} programs, {} with specialised code, {} with several workers, {} packets sent",
-            self.programs, self.short, self.spread, self.packets_out
+            self.programs, self.specialised, self.spread, self.packets_out
         )
     }
 }

@@ -15,7 +15,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 /// Bytes of Ethernet, IPv4 and UDP headers.
 const HEADER_BYTES: usize = 14 + 20 + 8;
 
-/// Datagrams that a queue of the system's default length surely holds.
+/// Datagrams of a round: a socket's queue of the default length holds all of them.
 const PORTION: u64 = 64;
 
 /// What is measured.
@@ -119,7 +119,7 @@ fn run(task: Task, messages: u32, setting: &SocketSetting) -> Result<SocketResul
     })
 }
 
-/// Three sockets: of the devices, of the program, and of the server.
+/// The sockets of the devices, of the program that is measured, and of the server.
 struct Program {
     format: MessageFormat,
     messages: usize,

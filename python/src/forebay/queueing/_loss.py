@@ -90,7 +90,7 @@ def service_time_from_rates(
 
     Both rates count N-packets per unit of time, 0 < accepted < arrival_rate. `renewal_function` is m, continuous and
     increasing. The result is in the unit of time of the rates; it is searched up to `longest`, 1 / accepted if not given,
-    the longest service time with which so many can be accepted.
+    the longest service time with which this rate can be accepted.
 
     >>> m = lambda t: float(erlang_renewal_function(8, 8.0, t))
     >>> round(service_time_from_rates(1.0, float(accepted_rate(8, 8.0, 1.25)), m), 9)
