@@ -102,26 +102,28 @@ fn missing_flows(hits: usize, misses: f64) -> usize {
     }
 }
 
+/// The table with this name, or the only one whose name ends with it.
 fn find_table(program: &Program, name: &str) -> Result<TableId, String> {
-    let is_meant = |table: &&Table| table.name == name || table.name.rsplit('.').next() == Some(name);
-    let found: Vec<&Table> = program.tables.iter().filter(is_meant).collect();
+    let names = || program.tables.iter().map(|table| table.name.as_str());
+    let tables = || (0..).map(TableId).zip(names());
+    if let Some((id, _)) = tables().find(|(_, known)| *known == name) {
+        return Ok(id);
+    }
+    let ends_with_it = |known: &str| known.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
+    let found: Vec<(TableId, &str)> = tables().filter(|(_, known)| ends_with_it(known)).collect();
     match found[..] {
-        [one] => {
-            let at = program
-                .tables
-                .iter()
-                .position(|table| std::ptr::eq(table, one))
-                .unwrap_or_default();
-            Ok(TableId(at as u32))
-        }
+        [(id, _)] => Ok(id),
         [] => {
-            let known: Vec<&str> = program.tables.iter().map(|table| table.name.as_str()).collect();
+            let suggestion = forebay_sim::suggestion(name, names());
+            Err(format!("the program has no table {name:?}{suggestion}"))
+        }
+        _ => {
+            let candidates: Vec<&str> = found.iter().map(|(_, known)| *known).collect();
             Err(format!(
-                "the program has no table {name:?}{}",
-                forebay_sim::suggestion(name, known.iter().copied())
+                "several tables are called {name}; write one of {}",
+                candidates.join(", ")
             ))
         }
-        _ => Err(format!("several tables are called {name}; write its whole name")),
     }
 }
 
@@ -365,6 +367,28 @@ fn transport_checksum(protocol: u8, at: usize, end: usize, pseudo_header: Sum, f
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_has_its_whole_name_or_the_end_of_it() {
+        let table = |name: &str| {
+            format!(
+                "table {name} {{\n  key meta.v: bit<16> exact = meta.v\n  action none\n  default none()\n  size 16\n}}\n"
+            )
+        };
+        let tables = ["I.a.routes", "I.b.routes", "routes", "I.a.acl", "J.a.acl"]
+            .map(table)
+            .concat();
+        let text = format!(
+            "program v1model\nslot meta.v: bit<16> metadata\naction none() = none\n{tables}\nbody none action {{\nblock0:\n  return\n}}\n"
+        );
+        let program = forebay_ir::text::read(&text).expect("a program");
+        let find = |name: &str| find_table(&program, name);
+        assert_eq!(find("routes"), Ok(TableId(2)), "the whole name comes first");
+        assert_eq!(find("b.routes"), Ok(TableId(1)));
+        let several = "several tables are called acl; write one of I.a.acl, J.a.acl";
+        assert_eq!(find("acl"), Err(several.to_string()));
+        assert!(find("cl").is_err_and(|message| message.starts_with("the program has no table \"cl\"")));
+    }
 
     #[test]
     fn keys_of_misses_are_random_in_every_bit() {
