@@ -129,7 +129,20 @@ fn basic(user: &str) -> String {
 
 fn host_and_port(place: &str) -> Result<(&str, Option<u16>), TargetError> {
     let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, behind)) => (host, behind.strip_prefix(':')),
+        Some((host, "")) => (host, None),
+        Some((host, after)) => match after.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None => {
+                return Err(wrong(format!(
+                    "`{after}` stands after the host; a port is written as :8086"
+                )));
+            }
+        },
+        None if place.matches(':').count() > 1 => {
+            return Err(wrong(format!(
+                "an IPv6 address stands in brackets, as in [::1]:8086, not as `{place}`"
+            )));
+        }
         None => match place.split_once(':') {
             Some((host, port)) => (host, Some(port)),
             None => (place, None),
@@ -299,6 +312,14 @@ mod tests {
             ("db:8086", "a URL begins with http:// or https://"),
             ("http://:8086?db=x", "the URL has no host"),
             ("http://db:x?db=y", "`x` is no port"),
+            (
+                "http://[::1]8086?db=x",
+                "`8086` stands after the host; a port is written as :8086",
+            ),
+            (
+                "http://::1:8086?db=x",
+                "an IPv6 address stands in brackets, as in [::1]:8086, not as `::1:8086`",
+            ),
             (
                 "http://db?db=y&bucket=z",
                 "`db` is of InfluxDB 1, `bucket` of InfluxDB 2: one of them",
