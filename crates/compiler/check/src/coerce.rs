@@ -231,20 +231,11 @@ impl Checker {
             written.push(index);
             values[index] = Some(self.coerce(element, &types[index]));
         }
-        let missing: Vec<&str> = fields
-            .iter()
-            .zip(&values)
-            .filter(|(_, value)| value.is_none())
-            .map(|(name, _)| name.as_str())
-            .collect();
-        if !missing.is_empty() && !has_dots {
-            let message = format!(
-                "no value is given for `{}` of {}",
-                missing.join("`, `"),
-                self.show(wanted)
-            );
-            let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
-            self.report(diagnostic.hint("end with `...` to fill in default values"));
+        let is_missing = |index: &usize| values[*index].is_none();
+        let absent: Vec<usize> = (0..values.len()).filter(is_missing).collect();
+        if !absent.is_empty() && !has_dots {
+            let names: Vec<&str> = absent.iter().map(|index| fields[*index].as_str()).collect();
+            self.report_missing_fields(&names, wanted, span);
             return self.invalid(span);
         }
         let default = |ty: &Type| Expr {
@@ -252,7 +243,6 @@ impl Checker {
             ty: ty.clone(),
             span,
         };
-        let absent: Vec<usize> = (0..values.len()).filter(|index| values[*index].is_none()).collect();
         written.extend(absent);
         let elements: Vec<Expr> = values
             .into_iter()
@@ -269,6 +259,16 @@ impl Checker {
             ty: wanted.clone(),
             span,
         }
+    }
+
+    fn report_missing_fields(&mut self, names: &[&str], composite: &Type, span: Span) {
+        let message = format!(
+            "no value is given for `{}` of {}",
+            names.join("`, `"),
+            self.show(composite)
+        );
+        let diagnostic = Diagnostic::error(codes::WRONG_SHAPE, span, message);
+        self.report(diagnostic.hint("end with `...` to fill in default values"));
     }
 
     fn report_unknown_field(&mut self, name: &str, span: Span, composite: &Type, fields: &[String]) {

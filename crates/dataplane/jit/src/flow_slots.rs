@@ -73,6 +73,16 @@ pub(crate) struct FlowPlace {
     pub(crate) found: FoundForFlow,
 }
 
+impl FlowPlace {
+    /// The first word after it.
+    fn end(&self) -> usize {
+        match self.found {
+            FoundForFlow::Address(word) => word + 1,
+            FoundForFlow::Copy(word, words) => word + words,
+        }
+    }
+}
+
 /// How a place encodes that nothing has been found for the flow yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Nothing {
@@ -201,6 +211,25 @@ impl Wanting {
     }
 }
 
+/// The tables whose records are copied into slots: those that must be, and others, the smallest first, as long as this
+/// number of words has room for them.
+fn copied_tables(chosen: &[Wanting], mut room: usize) -> BTreeSet<TableId> {
+    let mut by_size: Vec<(usize, TableId)> = chosen
+        .iter()
+        .filter_map(|table| Some((table.more_for_copy()?, table.table)))
+        .collect();
+    by_size.sort();
+    let made_up = chosen.iter().filter(|table| table.needs_copy());
+    let mut copied: BTreeSet<TableId> = made_up.map(|table| table.table).collect();
+    for (more, table) in by_size {
+        if more <= room {
+            room -= more;
+            copied.insert(table);
+        }
+    }
+    copied
+}
+
 impl SlotLayout {
     /// A layout with a place for each of these tables, as far as there is room, and words for elements of these arrays;
     /// `None` when no table has a place. A leader comes before its followers. Small records are copied into slots where
@@ -225,29 +254,13 @@ impl SlotLayout {
         let head = 1 + usize::from(notes_lines);
         words += head - 1;
         let all = words.next_power_of_two();
-        let mut room = all - words;
-        let mut by_size: Vec<(usize, TableId)> = chosen
-            .iter()
-            .filter_map(|table| Some((table.more_for_copy()?, table.table)))
-            .collect();
-        by_size.sort();
-        let made_up = chosen.iter().filter(|table| table.needs_copy());
-        let mut copied: BTreeSet<TableId> = made_up.map(|table| table.table).collect();
-        for (more, table) in by_size {
-            if more <= room {
-                room -= more;
-                copied.insert(table);
-            }
-        }
+        let copied = copied_tables(&chosen, all - words);
         let mut places = BTreeMap::new();
         let mut followers: BTreeMap<TableId, Vec<FlowPlace>> = BTreeMap::new();
         let mut next = head;
         for table in &chosen {
             let place = table.place(next, copied.contains(&table.table));
-            next = match place.found {
-                FoundForFlow::Address(word) => word + 1,
-                FoundForFlow::Copy(word, words) => word + words,
-            };
+            next = place.end();
             places.insert(table.table, place);
             if let Some(leader) = table.leader {
                 followers.entry(leader).or_default().push(place);
@@ -280,11 +293,11 @@ impl SlotLayout {
 
     /// The lines of a place that must be recorded in the slot when it is used, if any.
     pub(crate) fn lines_of(&self, place: &FlowPlace) -> u64 {
-        let behind = match place.found {
-            FoundForFlow::Address(word) => word + 1,
-            FoundForFlow::Copy(word, words) => word + words,
-        };
-        if self.notes_lines { lines(place.key..behind) } else { 0 }
+        if self.notes_lines {
+            lines(place.key..place.end())
+        } else {
+            0
+        }
     }
 
     /// The lines of a slot that its flow uses, a bit for each.
