@@ -1,6 +1,6 @@
 //! What a program declares, as JSON for `forebay.Program`.
 
-use forebay_ir::{Action, Counter, Header, MatchKind, Meter, Program, Table, Unit};
+use forebay_ir::{Action, Counter, Header, Meter, Program, Table, Unit};
 use serde_json::{Value, json};
 
 pub(crate) fn program(program: &Program) -> Value {
@@ -24,10 +24,10 @@ pub(crate) fn program(program: &Program) -> Value {
 }
 
 fn table(program: &Program, table: &Table) -> Value {
-    let keys = table.keys.iter().map(|key| {
-        let kind = match_kind(key.match_kind);
-        json!({ "name": key.name, "width": key.width, "match_kind": kind })
-    });
+    let keys = table
+        .keys
+        .iter()
+        .map(|key| json!({ "name": key.name, "width": key.width, "match_kind": key.match_kind.name() }));
     let actions = table.actions.iter();
     let actions = actions.map(|listed| action(&program.actions[listed.action.index()]));
     json!({
@@ -46,17 +46,6 @@ fn action(action: &Action) -> Value {
     let parameters = action.params.iter();
     let parameters = parameters.map(|param| json!({ "name": param.name, "width": param.width }));
     json!({ "name": action.name, "parameters": parameters.collect::<Vec<_>>() })
-}
-
-fn match_kind(kind: MatchKind) -> &'static str {
-    match kind {
-        MatchKind::Exact => "exact",
-        MatchKind::Lpm => "lpm",
-        MatchKind::Ternary => "ternary",
-        MatchKind::Range => "range",
-        MatchKind::Optional => "optional",
-        MatchKind::Selector => "selector",
-    }
 }
 
 fn counter(counter: &Counter) -> Value {

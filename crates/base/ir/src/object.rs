@@ -119,6 +119,20 @@ pub enum MatchKind {
     Selector,
 }
 
+impl MatchKind {
+    /// Its name in P4.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MatchKind::Exact => "exact",
+            MatchKind::Lpm => "lpm",
+            MatchKind::Ternary => "ternary",
+            MatchKind::Range => "range",
+            MatchKind::Optional => "optional",
+            MatchKind::Selector => "selector",
+        }
+    }
+}
+
 /// An action in a table's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableAction {

@@ -188,7 +188,7 @@ fn entry_match(key: &TableKey, pattern: &Pattern) -> Result<EntryMatch, String> 
         (MatchKind::Optional, Pattern::Value(literal)) => optional(literal, width),
         (kind, _) => Err(format!(
             "a field that is matched as {} is written {}",
-            kind_name(kind),
+            kind.name(),
             how_to_write(kind)
         )),
     }
@@ -263,17 +263,6 @@ pub fn fitting(value: &BigUint, width: u32) -> Result<Bits, String> {
         return Err(format!("the value needs {} bits, there are {width}", value.bits()));
     }
     Ok(Bits::from_biguint(width, value))
-}
-
-fn kind_name(kind: MatchKind) -> &'static str {
-    match kind {
-        MatchKind::Exact => "exact",
-        MatchKind::Lpm => "lpm",
-        MatchKind::Ternary => "ternary",
-        MatchKind::Range => "range",
-        MatchKind::Optional => "optional",
-        MatchKind::Selector => "selector",
-    }
 }
 
 fn how_to_write(kind: MatchKind) -> &'static str {

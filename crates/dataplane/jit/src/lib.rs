@@ -150,5 +150,5 @@ pub use notes::{GoingOn, NotedClone, NotedClones, SentBack};
 pub use packet_context::BURST_MAX;
 pub use register_groups::RegisterBanks;
 pub use seed::Seed;
-pub use tables::{Members, TableObjects};
+pub use tables::{Members, TableObjects, key_spec};
 pub use verdict::{CopyVerdict, Departures, Frame, Frames, Rewriting, Verdict};

@@ -136,7 +136,8 @@ fn key_specs(table: &Table) -> Vec<KeySpec> {
     table.keys.iter().map(key_spec).collect()
 }
 
-pub(crate) fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
+/// A field of a key, converted for `forebay-tables`.
+pub fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
     let kind = match key.match_kind {
         MatchKind::Exact => forebay_tables::MatchKind::Exact,
         MatchKind::Lpm => forebay_tables::MatchKind::Lpm,

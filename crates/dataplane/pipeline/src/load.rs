@@ -13,12 +13,12 @@ use crate::sections::{self, RegisterLocks};
 use crate::storage::Storage;
 use crate::straight;
 use forebay_ir::pipeline::{End, Finish};
-use forebay_ir::{Architecture, CustomCrc, MatchKind, Op, Program, TableId, Unit};
-use forebay_jit::{RegisterBanks, default_slot};
+use forebay_ir::{Architecture, CustomCrc, Op, Program, TableId, Unit};
+use forebay_jit::{RegisterBanks, default_slot, key_spec};
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
-    ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, HitTimes, Implementation, KeySpec,
-    MeterArray, MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
+    ActionProfile, ActionScope, ActionSpec, CounterArray, CounterKind, Domain, HitTimes, Implementation, MeterArray,
+    MeterKind, NewEntry, Published, RegisterArray, Table, TableSpec,
 };
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
@@ -377,26 +377,6 @@ fn action_spec(program: &Program, listed: &forebay_ir::TableAction) -> ActionSpe
         .map(|param| param.width)
         .collect();
     ActionSpec::new(forebay_tables::ActionId(listed.action.0), widths, scope)
-}
-
-/// A field of a key, converted for `forebay-tables`.
-pub(crate) fn key_spec(key: &forebay_ir::TableKey) -> KeySpec {
-    KeySpec {
-        width: key.width,
-        kind: match_kind(key.match_kind),
-    }
-}
-
-/// A match kind, converted for `forebay-tables`.
-pub(crate) fn match_kind(kind: MatchKind) -> forebay_tables::MatchKind {
-    match kind {
-        MatchKind::Exact => forebay_tables::MatchKind::Exact,
-        MatchKind::Lpm => forebay_tables::MatchKind::Lpm,
-        MatchKind::Ternary => forebay_tables::MatchKind::Ternary,
-        MatchKind::Range => forebay_tables::MatchKind::Range,
-        MatchKind::Optional => forebay_tables::MatchKind::Optional,
-        MatchKind::Selector => forebay_tables::MatchKind::Selector,
-    }
 }
 
 fn load_stateful(program: &Program, register_locks: RegisterLocks) -> Result<Stateful, LoadError> {

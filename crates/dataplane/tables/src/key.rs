@@ -25,16 +25,23 @@ pub enum MatchKind {
     Selector,
 }
 
-impl fmt::Display for MatchKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+impl MatchKind {
+    /// Its name in P4.
+    pub fn name(self) -> &'static str {
+        match self {
             MatchKind::Exact => "exact",
             MatchKind::Lpm => "lpm",
             MatchKind::Ternary => "ternary",
             MatchKind::Range => "range",
             MatchKind::Optional => "optional",
             MatchKind::Selector => "selector",
-        })
+        }
+    }
+}
+
+impl fmt::Display for MatchKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
     }
 }
 

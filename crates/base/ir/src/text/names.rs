@@ -184,12 +184,12 @@ impl Keyword for BodyKind {
 
 impl Keyword for MatchKind {
     const WORDS: &'static [(Self, &'static str)] = &[
-        (MatchKind::Exact, "exact"),
-        (MatchKind::Lpm, "lpm"),
-        (MatchKind::Ternary, "ternary"),
-        (MatchKind::Range, "range"),
-        (MatchKind::Optional, "optional"),
-        (MatchKind::Selector, "selector"),
+        (MatchKind::Exact, MatchKind::Exact.name()),
+        (MatchKind::Lpm, MatchKind::Lpm.name()),
+        (MatchKind::Ternary, MatchKind::Ternary.name()),
+        (MatchKind::Range, MatchKind::Range.name()),
+        (MatchKind::Optional, MatchKind::Optional.name()),
+        (MatchKind::Selector, MatchKind::Selector.name()),
     ];
 }
 

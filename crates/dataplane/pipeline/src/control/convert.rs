@@ -4,9 +4,9 @@
 use crate::control::names::resolve;
 use crate::control::{Entry, EntryAction};
 use crate::error::{ControlError, ObjectKind};
-use crate::load::key_spec;
 use forebay_bits::Bits;
 use forebay_ir::{EntryMatch, MatchKind, Program, Table, TableKey};
+use forebay_jit::key_spec;
 use forebay_tables::{
     ActionCall, ActionError, ActionId, GroupId, Implementation, KeyError, KeyMatch, MemberId, ProfileError, TableError,
 };
@@ -245,19 +245,8 @@ fn key_error(table: &Table, error: KeyError) -> ControlError {
         KeyError::Kind { field: index, kind } => ControlError::WrongMatchKind {
             name,
             field: field(index),
-            expected: match_kind_name(kind),
+            expected: kind.name(),
         },
-    }
-}
-
-fn match_kind_name(kind: forebay_tables::MatchKind) -> &'static str {
-    match kind {
-        forebay_tables::MatchKind::Exact => "exact",
-        forebay_tables::MatchKind::Lpm => "lpm",
-        forebay_tables::MatchKind::Ternary => "ternary",
-        forebay_tables::MatchKind::Range => "range",
-        forebay_tables::MatchKind::Optional => "optional",
-        forebay_tables::MatchKind::Selector => "selector",
     }
 }
 
