@@ -17,6 +17,10 @@ pub(crate) struct RuleSet {
 /// Entries of a PDR.
 const ENTRIES_MAX: usize = 256;
 
+/// Priority of the first PDR of a set. Its others have lower ones, down to 1: a session has 65,536 PDRs at most, as
+/// their numbers have 16 bits.
+const FIRST_PRIORITY: i32 = 1 << 16;
+
 impl RuleSet {
     /// Adds the filters of a PDR, after those that are there.
     ///
@@ -49,7 +53,7 @@ impl RuleSet {
         let mut entries = Entries::default();
         let everything = [Filter::default()];
         for (rank, (application, filters, qfis)) in self.applications.iter().enumerate() {
-            let priority = 1_000 - rank as i32;
+            let priority = FIRST_PRIORITY - rank as i32;
             let filters = if filters.is_empty() { &everything[..] } else { filters };
             for filter in filters {
                 for fields in fields_of(number, filter, qfis) {
@@ -195,6 +199,14 @@ mod tests {
         RuleSet {
             applications: vec![(1, vec![filter], Vec::new())],
         }
+    }
+
+    #[test]
+    fn each_pdr_of_a_large_set_has_a_priority_that_p4runtime_takes() {
+        let application = |number| (number, Vec::new(), Vec::new());
+        let applications: Vec<_> = (0..=u16::MAX).map(application).collect();
+        let entries = RuleSet { applications }.entries(1);
+        assert!(entries.keys().all(|key| key.priority >= 1));
     }
 
     /// Two sets with the same hash.
