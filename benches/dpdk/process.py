@@ -28,8 +28,9 @@ def has_huge_pages(megabytes):
 
 def start(command, log, **options):
     """Starts a program whose output goes to a file."""
-    output = open(log, "w")
-    return subprocess.Popen([str(word) for word in command], stdout=output, stderr=subprocess.STDOUT, text=True, **options)
+    words = [str(word) for word in command]
+    with open(log, "w") as output:
+        return subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT, text=True, **options)
 
 
 def stop(process):

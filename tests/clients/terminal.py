@@ -26,7 +26,10 @@ class Terminal:
             ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
             if not ready:
                 raise SystemExit(f"FAILED: the terminal does not show {text!r} but {self.seen!r}")
-            self.seen += os.read(self.descriptor, 65536).decode(errors="replace")
+            try:
+                self.seen += os.read(self.descriptor, 65536).decode(errors="replace")
+            except OSError:  # the command has ended
+                raise SystemExit(f"FAILED: the command ended without {text!r}; it showed {self.seen!r}") from None
         self.seen = self.seen[self.seen.index(text) + len(text) :]
 
     def type(self, text):
