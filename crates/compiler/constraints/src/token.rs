@@ -63,9 +63,10 @@ fn skip_blanks(text: &str, mut at: usize) -> Result<usize, Mistake> {
         at += blanks;
         if rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
-        } else if rest.starts_with("/*") {
-            let end = rest.find("*/");
-            at += end.ok_or_else(|| Mistake::new(at..at + 2, "the comment has no end"))? + 2;
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            let length = comment.find("*/");
+            let length = length.ok_or_else(|| Mistake::new(at..at + 2, "the comment has no end"))?;
+            at += length + 4;
         } else {
             return Ok(at);
         }
@@ -193,6 +194,7 @@ mod tests {
         ];
         assert_eq!(words(text), expected);
         assert_eq!(on_one_line(" a == /* x */ 1\n  && b // z"), "a == 1 && b");
+        assert_eq!(on_one_line("a /*/ b */ == 1"), "a == 1");
     }
 
     #[test]
