@@ -26,8 +26,8 @@ use std::time::Duration;
 /// Frames that a memory port holds: more than a burst becomes anywhere.
 const QUEUE: usize = 1024;
 
-/// Breaths after which a burst that still moves in a switch is taken to move for ever.
-const MAX_BREATHS: u32 = 1000;
+/// Polls after which a burst that still moves in a switch is taken to move for ever.
+const MAX_POLLS: u32 = 1000;
 
 /// Bursts between two showings of progress.
 const BURSTS_BETWEEN_SHOWINGS: u64 = 64;
@@ -151,7 +151,7 @@ impl Line {
     fn carry(&mut self) -> Result<(), DemoError> {
         let now_ns = self.clock.now_ns();
         for (switch, name) in self.switches.iter_mut().zip(["switch 1", "switch 2"]) {
-            let settled = switch.settle(now_ns, MAX_BREATHS, &mut NoTrace);
+            let settled = switch.settle(now_ns, MAX_POLLS, &mut NoTrace);
             if let Some((_, error)) = switch.take_failures().into_iter().next() {
                 return Err(DemoError::Switch(error.to_string()));
             }

@@ -13,8 +13,8 @@ use std::time::Instant;
 /// Different frames that the packets are made of, at most.
 const FRAMES_MAX: usize = 1_000_000;
 
-/// Breaths after the last packet, for packets that go round inside.
-const LAST_BREATHS: usize = 64;
+/// Polls after the last packet, for packets that go round inside.
+const LAST_POLLS: usize = 64;
 
 /// The books of a run with malformed traffic. They balance.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub fn account(workload: &dyn Workload, engine: Engine, packets: u64, share: f64
     let mut work = Compiled::new(pipeline, ports.collect());
     let begin = Instant::now();
     while work.poll(begin.elapsed().as_nanos() as u64) > 0 {}
-    for _ in 0..LAST_BREATHS {
+    for _ in 0..LAST_POLLS {
         work.poll(begin.elapsed().as_nanos() as u64);
     }
     let seconds = begin.elapsed().as_secs_f64();

@@ -7,8 +7,8 @@ use crate::ports::{Collector, FramePort};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Breaths after the last packet, for packets that go round inside.
-const LAST_BREATHS: usize = 64;
+/// Polls after the last packet, for packets that go round inside.
+const LAST_POLLS: usize = 64;
 
 /// Something between collecting ports.
 pub struct Witness {
@@ -58,11 +58,11 @@ impl Witness {
 /// # Errors
 /// When two differ; the text says where.
 pub fn agree(mut witnesses: Vec<Witness>) -> Result<(), BenchError> {
-    let mut breaths_left = LAST_BREATHS;
-    while breaths_left > 0 {
+    let mut polls_left = LAST_POLLS;
+    while polls_left > 0 {
         let received: u64 = witnesses.iter_mut().map(Witness::poll).sum();
         if received == 0 {
-            breaths_left -= 1;
+            polls_left -= 1;
         }
         compare_sent(&mut witnesses)?;
     }

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-/// Bursts between two looks at the clock.
-const BREATHS: usize = 16;
+/// Polls between two looks at the clock.
+const POLLS_BETWEEN_LOOKS: usize = 16;
 
 /// Frames that program and twin must agree on before they are measured, and how many of them are damaged.
 const AGREEMENT_FRAMES: usize = 20_000;
@@ -394,7 +394,7 @@ fn run(work: &mut dyn Work, length: Duration) -> Turn {
     let (begin, begin_of_thread) = (Instant::now(), thread_time());
     let (mut received, mut elapsed) = (0, Duration::ZERO);
     while elapsed < length {
-        for _ in 0..BREATHS {
+        for _ in 0..POLLS_BETWEEN_LOOKS {
             received += work.poll(elapsed.as_nanos() as u64);
         }
         elapsed = begin.elapsed();

@@ -8,8 +8,8 @@ use forebay_pipeline::{DROP_PORT, DigestMessage, PORTABLE_CPU_PORT, Pipeline};
 use forebay_switch::{Config, QUEUES_MAX, Settled, Switch};
 use std::sync::Arc;
 
-/// Breaths after which a packet that still moves in the software switch is taken to move for ever.
-const MAX_BREATHS: u32 = 100_000;
+/// Polls after which a packet that still moves in the software switch is taken to move for ever.
+const MAX_POLLS: u32 = 100_000;
 
 /// Time after which a packet that still moves in a chip is taken to move for ever: a second.
 const MAX_TIME: Picos = 1_000_000_000_000;
@@ -81,7 +81,7 @@ impl<O: Observer> Device<O> for SwitchDevice {
     fn packet(&mut self, port: u32, data: &[u8], now_ns: u64, observer: &mut O) -> Settled {
         self.bench.send(port, data);
         let left_before = self.bench.lines().outgoing.len();
-        let settled = self.switch.settle(now_ns, MAX_BREATHS, observer);
+        let settled = self.switch.settle(now_ns, MAX_POLLS, observer);
         if O::ON {
             for sent in &self.bench.lines().outgoing[left_before..] {
                 observer.packet_leaves(sent.port, &sent.data);
@@ -91,7 +91,7 @@ impl<O: Observer> Device<O> for SwitchDevice {
     }
 
     fn pass_time(&mut self, now_ns: u64, observer: &mut O) {
-        self.switch.settle(now_ns, MAX_BREATHS, observer);
+        self.switch.settle(now_ns, MAX_POLLS, observer);
     }
 
     fn pipeline(&self) -> &Arc<Pipeline> {
