@@ -222,8 +222,8 @@ fn transport_frames(
 ) -> Result<Frames, String> {
     let spec = spec(entry, transport, kind)?;
     let sizes = sizes(&transport.bytes, spec.header_bytes() + TAG_BYTES, seed)?;
-    let (count, order) = flow_order(flows, seed)?;
-    check_count(count, sizes.len())?;
+    let count = flow_count(flows, sizes.len())?;
+    let order = flows.map_or(Ok(Vec::new()), |flows| order(flows, count, seed))?;
     let vary = flows.and_then(|flows| flows.vary).unwrap_or_default();
     if matches!(vary, VaryEntry::SourcePort | VaryEntry::DestinationPort) && count > PORTS {
         return Err(format!("{count} flows that differ in a port; it has {PORTS} values"));
@@ -241,11 +241,14 @@ fn transport_frames(
     })
 }
 
-fn check_count(flows: usize, sizes: usize) -> Result<(), String> {
-    match flows * sizes {
-        0..=TEMPLATES_MAX => Ok(()),
+/// How many flows there are.
+fn flow_count(flows: Option<&FlowsEntry>, sizes: usize) -> Result<usize, String> {
+    let count = flows.and_then(|flows| flows.count).unwrap_or(1) as usize;
+    match count * sizes {
+        0 => Err("there are 0 flows; a stream has at least one".to_string()),
+        1..=TEMPLATES_MAX => Ok(count),
         many => Err(format!(
-            "{flows} flows of {sizes} sizes are {many} different frames; {TEMPLATES_MAX} are possible"
+            "{count} flows of {sizes} sizes are {many} different frames; {TEMPLATES_MAX} are possible"
         )),
     }
 }
@@ -335,16 +338,6 @@ fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     for last in (1..items.len()).rev() {
         items.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
     }
-}
-
-/// How many flows there are, and the order in which they send; an empty one when they take turns.
-fn flow_order(flows: Option<&FlowsEntry>, seed: u64) -> Result<(usize, Vec<u32>), String> {
-    let Some(flows) = flows else { return Ok((1, Vec::new())) };
-    let count = flows.count.unwrap_or(1) as usize;
-    if count == 0 {
-        return Err("there are 0 flows; a stream has at least one".to_string());
-    }
-    Ok((count, order(flows, count, seed)?))
 }
 
 /// The exponent of Zipf's distribution when the file has none: flow n sends a share of 1/n.
@@ -605,6 +598,16 @@ mod tests {
         let ratio = of(0) / of(9);
         assert!((9.0..11.2).contains(&ratio), "{ratio}");
         assert_eq!(made, super::tests::made(text).expect("frames"), "the seed decides");
+    }
+
+    #[test]
+    fn too_many_flows_are_refused_before_their_order_is_made() {
+        for order in ["round-robin", "random", "zipf"] {
+            let text =
+                format!("frame = {{ udp = {{ bytes = 60 }} }}\nflows = {{ count = 4294967295, order = \"{order}\" }}");
+            let error = made(&text).expect_err("64 GiB");
+            assert!(error.ends_with("2097152 are possible"), "{error}");
+        }
     }
 
     #[test]
