@@ -112,6 +112,10 @@ fn mistakes_are_placed_and_explained() {
         "1:16: 99999999999 is too large for a multicast group"
     );
     assert_eq!(error("wait 3 4"), "1:8: expected the end of the line, found `4`");
+    assert_eq!(
+        error("wait 5000000000"),
+        "1:6: a test waits for at most 1000000 seconds at a time"
+    );
     assert!(error("paket 0 00").contains("there is no command `paket`; did you mean `packet`?"));
     assert!(error("xyz 0 00").contains("the commonest are add, "));
     assert_eq!(parse("x\ny\n").expect_err("two mistakes").len(), 2);

@@ -1,7 +1,10 @@
-//! `add`, `setdefault`, `remove`.
+//! Entries (`add`, `delete`, `remove`, `setdefault`, `check_entries`), and the time that they live (`wait`).
 
 use super::{ParseError, line::Line};
 use crate::{ActionCall, AddEntry, Command, EntryName, KeyMatch, Literal, Pattern};
+
+/// Longest time of one `wait`, in seconds. A test goes through it second by second, in which entries may expire.
+const MAX_WAIT_SECONDS: u64 = 1_000_000;
 
 pub fn add(line: &mut Line) -> Result<Command, ParseError> {
     let table = line.qualified_name("a table's name")?;
@@ -79,11 +82,15 @@ pub fn check_entries(line: &mut Line) -> Result<Command, ParseError> {
 }
 
 pub fn wait(line: &mut Line) -> Result<Command, ParseError> {
-    let seconds = if line.at_end() {
-        0
-    } else {
-        line.number_u64("a number of seconds")?
-    };
+    if line.at_end() {
+        return Ok(Command::Wait { seconds: 0 });
+    }
+    let column = line.column();
+    let seconds = line.number_u64("a number of seconds")?;
+    if seconds > MAX_WAIT_SECONDS {
+        let message = format!("a test waits for at most {MAX_WAIT_SECONDS} seconds at a time");
+        return Err(line.error_at(column, message));
+    }
     Ok(Command::Wait { seconds })
 }
 
