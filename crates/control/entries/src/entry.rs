@@ -49,7 +49,7 @@ pub fn entry_key(program: &Program, entry: &EntryName) -> Result<EntryKey, Strin
     Ok(EntryKey {
         table: index,
         matches: all_written(table, &keys, matches)?,
-        priority: priority(&keys, entry.priority),
+        priority: priority(&keys, entry.priority).map_err(|message| format!("table `{}`: {message}", table.name))?,
     })
 }
 
@@ -115,18 +115,21 @@ fn action_args(action: &Action, call: &ActionCall) -> Result<Vec<Bits>, String> 
         .collect()
 }
 
+/// The largest priority of STF: that of the control plane is one larger, and has 31 bits.
+const MAX_PRIORITY: u32 = i32::MAX as u32 - 1;
+
 /// Tables whose match kinds can overlap need a priority of at least 1; STF begins at 0.
-fn priority(keys: &[&TableKey], written: Option<u32>) -> i64 {
+fn priority(keys: &[&TableKey], written: Option<u32>) -> Result<i64, String> {
     let overlapping = |key: &&TableKey| {
         matches!(
             key.match_kind,
             MatchKind::Ternary | MatchKind::Range | MatchKind::Optional
         )
     };
-    if keys.iter().any(overlapping) {
-        i64::from(written.unwrap_or(0)) + 1
-    } else {
-        0
+    match written.unwrap_or(0) {
+        _ if !keys.iter().any(overlapping) => Ok(0),
+        written @ 0..=MAX_PRIORITY => Ok(i64::from(written) + 1),
+        written => Err(format!("a priority is at most {MAX_PRIORITY}, not {written}")),
     }
 }
 
@@ -348,6 +351,16 @@ mod tests {
         assert_eq!(optional("0x***"), Ok(EntryMatch::Optional(None)));
         assert_eq!(optional("0x011"), Ok(EntryMatch::Optional(Some(Bits::new(9, 0x11)))));
         assert!(optional("0x01*").is_err());
+    }
+
+    #[test]
+    fn priorities_begin_at_0() {
+        let of = |kind, written| priority(&[&key(kind, 8)], written);
+        assert_eq!(of(MatchKind::Ternary, None), Ok(1));
+        assert_eq!(of(MatchKind::Range, Some(2_147_483_646)), Ok(i64::from(i32::MAX)));
+        assert_eq!(of(MatchKind::Exact, Some(u32::MAX)), Ok(0), "it has none");
+        let message = of(MatchKind::Optional, Some(2_147_483_647)).unwrap_err();
+        assert_eq!(message, "a priority is at most 2147483646, not 2147483647");
     }
 
     #[test]
