@@ -36,6 +36,7 @@ CLIENTS = {
     "gnmi": ["finsy==0.30"],
     "pygnmi": ["pygnmi==0.8.15"],
     "tls": ["p4runtime==1.4.1", "protobuf==3.20.3"],
+    "compressed": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "grants": ["p4runtime==1.4.1", "protobuf==3.20.3"],
     "tutorial": [
         "p4runtime==1.4.1",

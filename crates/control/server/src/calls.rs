@@ -5,13 +5,15 @@
 //!             no room: RESOURCE_EXHAUSTED                    not in time: DEADLINE_EXCEEDED
 //! ```
 //!
-//! A message claims memory as soon as its length is known, before its bytes arrive, and until its call has been served;
-//! a message of a stream, until it is complete. So incomplete messages, and too many messages at once, take a bounded
-//! amount of memory.
+//! A message claims memory as soon as its length is known, before its bytes arrive, and until its call has been served.
+//! A stream keeps what its longest message has claimed until it ends, since its buffers stay that long. So incomplete
+//! messages, and too many messages at once, take a bounded amount of memory. Compressed ones claim what they become, too
+//! ([`crate::inflate`]).
 
 use crate::answers::Waiting;
 use crate::call_counts::{CallCounts, CountedCall};
 use crate::connections::{Call, Peer};
+use crate::inflate::{Coding, InflatedBody};
 use crate::limits::Limits;
 use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
@@ -28,7 +30,7 @@ use tonic::transport::server::TlsConnectInfo;
 use tower_layer::Layer;
 
 /// Bytes before a message: whether it is compressed, and its length.
-const PREFIX_BYTES: usize = 5;
+pub(crate) const PREFIX_BYTES: usize = 5;
 
 /// Messages of up to this length may use the last quarter of the budget.
 const SHORT_BYTES: usize = 64 << 10;
@@ -67,30 +69,38 @@ impl Room {
 
 /// What a call has, until it has been served.
 #[derive(Debug)]
-struct Holding {
+pub(crate) struct Holding {
     room: Arc<Room>,
     bytes: AtomicUsize,
+    is_stream: bool,
     _call: Option<Call>,
 }
 
 impl Holding {
-    fn claim(&self, bytes: usize) -> bool {
+    /// Takes room for a message; false when there is none. A stream has room for its longest message.
+    pub(crate) fn claim(&self, bytes: usize) -> bool {
+        let bytes = if self.is_stream {
+            bytes.saturating_sub(self.bytes.load(Ordering::Relaxed))
+        } else {
+            bytes
+        };
         let is_claimed = self.room.claim(bytes);
         if is_claimed {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
         }
         is_claimed
     }
-
-    fn give_back(&self) {
-        self.room.give_back(self.bytes.swap(0, Ordering::Relaxed));
-    }
 }
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        self.give_back();
+        self.room.give_back(*self.bytes.get_mut());
     }
+}
+
+/// The refusal of a message that finds no room.
+pub(crate) fn no_room() -> Status {
+    Status::resource_exhausted("the switch has no room for this message: too many are under way (--grpc-memory)")
 }
 
 /// Makes [`LimitedCalls`].
@@ -98,6 +108,7 @@ impl Drop for Holding {
 pub(crate) struct CallLimits {
     room: Arc<Room>,
     counts: Arc<CallCounts>,
+    message_bytes: usize,
     message_time: Duration,
 }
 
@@ -110,6 +121,7 @@ impl CallLimits {
         CallLimits {
             room: Arc::new(room),
             counts,
+            message_bytes: limits.message_bytes,
             message_time: limits.message_time,
         }
     }
@@ -156,25 +168,25 @@ where
         self.service.poll_ready(context)
     }
 
-    fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
+    fn call(&mut self, mut request: http::Request<tonic::body::Body>) -> Self::Future {
+        let is_stream = STREAMS.iter().any(|name| request.uri().path().ends_with(name));
+        let coding = Coding::take(request.headers_mut());
         let holding = Arc::new(Holding {
             room: Arc::clone(&self.limits.room),
             bytes: AtomicUsize::new(0),
+            is_stream,
             _call: peer(request.extensions()).map(|peer| peer.activity.call()),
         });
-        let is_stream = STREAMS.iter().any(|name| request.uri().path().ends_with(name));
-        let message_time = self.limits.message_time;
+        let (message_bytes, message_time) = (self.limits.message_bytes, self.limits.message_time);
         let mut counted = CountedCall::begins(&self.limits.counts, request.uri().path());
         let request = request.map(|body| {
-            tonic::body::Body::new(LimitedBody {
-                body,
-                holding: Arc::clone(&holding),
-                is_stream,
-                message_time,
-                // A stream may be silent, but not in the middle of a message.
-                end: (!is_stream).then(|| Box::pin(tokio::time::sleep(message_time))),
-                prefix: Prefix::default(),
-            })
+            let limited = LimitedBody::new(body, &holding, message_time);
+            match coding {
+                None => tonic::body::Body::new(limited),
+                Some(coding) => {
+                    tonic::body::Body::new(InflatedBody::new(limited, coding, message_bytes, Arc::clone(&holding)))
+                }
+            }
         });
         let served = self.service.call(request);
         Box::pin(async move {
@@ -246,10 +258,9 @@ impl Prefix {
 }
 
 /// A request's body.
-struct LimitedBody {
+pub(crate) struct LimitedBody {
     body: tonic::body::Body,
     holding: Arc<Holding>,
-    is_stream: bool,
     message_time: Duration,
     /// When the message must be complete.
     end: Option<Pin<Box<Sleep>>>,
@@ -257,23 +268,26 @@ struct LimitedBody {
 }
 
 impl LimitedBody {
+    fn new(body: tonic::body::Body, holding: &Arc<Holding>, message_time: Duration) -> LimitedBody {
+        LimitedBody {
+            body,
+            holding: Arc::clone(holding),
+            message_time,
+            // A stream may be silent, but not in the middle of a message.
+            end: (!holding.is_stream).then(|| Box::pin(tokio::time::sleep(message_time))),
+            prefix: Prefix::default(),
+        }
+    }
+
     fn follow(&mut self, bytes: &[u8]) -> Result<(), Status> {
-        let (holding, is_stream) = (&self.holding, self.is_stream);
+        let holding = &self.holding;
         self.prefix.follow(bytes, |step| match step {
-            Step::Begins(length) if !holding.claim(length) => Err(Status::resource_exhausted(
-                "the switch has no room for this message: too many are under way (--grpc-memory)",
-            )),
-            Step::Begins(_) => Ok(()),
-            Step::Ends => {
-                if is_stream {
-                    holding.give_back();
-                }
-                Ok(())
-            }
+            Step::Begins(length) if !holding.claim(length) => Err(no_room()),
+            Step::Begins(_) | Step::Ends => Ok(()),
         })?;
         match (self.prefix.is_inside(), &self.end) {
             (true, None) => self.end = Some(Box::pin(tokio::time::sleep(self.message_time))),
-            (false, Some(_)) if self.is_stream => self.end = None,
+            (false, Some(_)) if self.holding.is_stream => self.end = None,
             _ => {}
         }
         Ok(())
@@ -359,6 +373,34 @@ impl Body for Response {
 mod tests {
     use super::*;
 
+    impl Holding {
+        fn of(room: &Arc<Room>, is_stream: bool) -> Holding {
+            Holding {
+                room: Arc::clone(room),
+                bytes: AtomicUsize::new(0),
+                is_stream,
+                _call: None,
+            }
+        }
+
+        /// What a call has that is alone in so much room.
+        pub(crate) fn alone(size: usize, is_stream: bool) -> Arc<Holding> {
+            let used = AtomicUsize::new(0);
+            Arc::new(Holding::of(&Arc::new(Room { used, size }), is_stream))
+        }
+
+        pub(crate) fn claimed(&self) -> usize {
+            self.bytes.load(Ordering::Relaxed)
+        }
+    }
+
+    impl LimitedBody {
+        pub(crate) fn of_bytes(bytes: Bytes, holding: &Arc<Holding>) -> LimitedBody {
+            let body = tonic::body::Body::new(http_body_util::Full::new(bytes));
+            LimitedBody::new(body, holding, Duration::from_secs(60))
+        }
+    }
+
     #[test]
     fn messages_are_followed_however_they_are_cut() {
         let mut bytes = Vec::new();
@@ -402,11 +444,7 @@ mod tests {
             used: AtomicUsize::new(0),
             size: 1 << 20,
         });
-        let holding = || Holding {
-            room: Arc::clone(&room),
-            bytes: AtomicUsize::new(0),
-            _call: None,
-        };
+        let holding = || Holding::of(&room, false);
         let (first, second) = (holding(), holding());
         assert!(first.claim(700 << 10) && !second.claim(100 << 10));
         assert!((0..5).all(|_| second.claim(SHORT_BYTES)) && !second.claim(SHORT_BYTES));
@@ -415,5 +453,14 @@ mod tests {
         drop(second);
         assert_eq!(room.used.load(Ordering::Relaxed), 0);
         assert!(!holding().claim(usize::MAX));
+    }
+    #[test]
+    fn a_stream_has_room_for_its_longest_message() {
+        let stream = Holding::alone(1 << 20, true);
+        assert!([100, 3000, 50].iter().all(|bytes| stream.claim(*bytes)));
+        assert_eq!(
+            (stream.claimed(), stream.room.used.load(Ordering::Relaxed)),
+            (3000, 3000)
+        );
     }
 }

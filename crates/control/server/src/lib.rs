@@ -23,6 +23,7 @@ mod certificate;
 mod codec;
 mod connections;
 mod header_room;
+mod inflate;
 mod limits;
 mod link;
 mod listen;
