@@ -20,6 +20,7 @@ mod calls;
 mod client;
 mod codes;
 mod commands;
+mod connections;
 mod handles;
 mod key;
 mod notifications;

@@ -1,6 +1,7 @@
 //! Answers calls on a port.
 
 use crate::calls;
+use crate::connections::{Connections, Place};
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use crate::watch::watch;
@@ -8,13 +9,9 @@ use crate::wire::Message;
 use socket2::SockRef;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
-
-/// Connections at a time; one more is closed at once.
-const CONNECTIONS_MAX: usize = 32;
 
 /// Bytes of a call, which may bring a program.
 const CALL_BYTES_MAX: u64 = 16 << 20;
@@ -64,7 +61,7 @@ pub fn serve<S: Switch + Send + Sync + 'static>(listener: TcpListener, switch: S
     }
     let accepting = Arc::clone(&listener);
     let accept = move || {
-        let connections = Arc::new(AtomicUsize::new(0));
+        let connections = Arc::<Connections>::default();
         for stream in accepting.incoming() {
             match stream {
                 Ok(stream) => start(stream, &served, &connections),
@@ -104,24 +101,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn start<S: Switch + Send + Sync + 'static>(
     stream: TcpStream,
     served: &Arc<Served<S>>,
-    connections: &Arc<AtomicUsize>,
+    connections: &Arc<Connections>,
 ) {
-    if connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
-        connections.fetch_sub(1, Ordering::Relaxed);
+    let Some(place) = connections.admit(stream) else {
         return;
-    }
-    let (served, counted) = (Arc::clone(served), Arc::clone(connections));
+    };
+    let served = Arc::clone(served);
     let serve = move || {
         // A client that disconnects, or uses another protocol, gets no answer.
-        let _ = converse(&stream, &served);
-        counted.fetch_sub(1, Ordering::Relaxed);
+        let _ = converse(&place, &served);
     };
-    if thread::Builder::new().name("thrift".to_string()).spawn(serve).is_err() {
-        connections.fetch_sub(1, Ordering::Relaxed);
-    }
+    // Without a thread, the connection ends.
+    let _ = thread::Builder::new().name("thrift".to_string()).spawn(serve);
 }
 
-fn converse<S: Switch>(stream: &TcpStream, served: &Served<S>) -> io::Result<()> {
+fn converse<S: Switch>(place: &Place, served: &Served<S>) -> io::Result<()> {
+    let stream = place.stream();
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream);
@@ -132,6 +127,7 @@ fn converse<S: Switch>(stream: &TcpStream, served: &Served<S>) -> io::Result<()>
         if reader.fill_buf()?.is_empty() {
             return Ok(());
         }
+        place.call_begins();
         stream.set_read_timeout(Some(PATIENCE))?;
         let Some(call) = Message::read(&mut reader, CALL_BYTES_MAX)? else {
             return Ok(());
@@ -139,6 +135,7 @@ fn converse<S: Switch>(stream: &TcpStream, served: &Served<S>) -> io::Result<()>
         if let Some(answer) = served.call(&call) {
             writer.write_all(&answer.write())?;
         }
+        place.call_ends();
     }
 }
 
@@ -146,6 +143,7 @@ fn converse<S: Switch>(stream: &TcpStream, served: &Served<S>) -> io::Result<()>
 mod tests {
     use super::*;
     use crate::client::Client;
+    use crate::connections::CONNECTIONS_MAX;
     use crate::switch::testing::Idle;
     use forebay_protocol::p4::v1::ForwardingPipelineConfig;
 
@@ -159,6 +157,27 @@ mod tests {
         thread::sleep(Duration::from_millis(200));
         assert!(connect().command("help").expect("an answer").is_ok());
         assert!(!loading.is_finished(), "it was answered after the program");
+        assert_eq!(loading.join().expect("no panic"), Ok(()));
+    }
+
+    #[test]
+    fn the_connection_that_is_idle_for_longest_gives_way() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let serving = serve(listener, Idle(ForwardingPipelineConfig::default())).expect("threads");
+        let address = serving.address();
+        let connect = move || Client::connect(address).expect("a connection");
+        let loading = thread::spawn(move || connect().load_program(vec![0; 2_000]).expect("an answer"));
+        thread::sleep(Duration::from_millis(300));
+        let mut idle: Vec<Client> = (1..CONNECTIONS_MAX).map(|_| connect()).collect();
+        for client in &mut idle {
+            assert!(client.command("help").expect("an answer").is_ok());
+        }
+        let mut late = connect();
+        assert!(late.command("help").expect("an answer").is_ok());
+        assert!(idle.remove(0).command("help").is_err());
+        for client in &mut idle {
+            assert!(client.command("help").expect("an answer").is_ok());
+        }
         assert_eq!(loading.join().expect("no panic"), Ok(()));
     }
 }
