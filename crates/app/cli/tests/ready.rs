@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -98,6 +98,30 @@ fn a_switch_is_ready_when_its_table_has_the_entries() {
     assert_eq!((ready.code, ready.stdout.as_str()), (0, "ready\n"));
     assert_eq!(switch.page("*/*"), ("200".to_owned(), "ready\n".to_owned()));
     assert_eq!(switch.told(), "READY=1\nSTATUS=ready");
+}
+
+#[test]
+fn a_switch_that_ends_is_not_waited_for() {
+    let folder = folder();
+    let switch = Switch::start(folder.path());
+    let mut ctl = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(["ctl", "--grpc", &switch.grpc, "--wait", "600", "ready"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    let mut stderr = BufReader::new(ctl.stderr.take().expect("it is a pipe"));
+    let mut said = String::new();
+    stderr.read_line(&mut said).expect("a line");
+    assert!(
+        said.starts_with(&format!("note: not ready: {LACKS}; waiting ")),
+        "{said}"
+    );
+    drop(switch);
+    assert_eq!(ctl.wait().expect("it ends").code(), Some(2));
+    said.clear();
+    stderr.read_to_string(&mut said).expect("the rest");
+    assert!(said.contains("the switch has ended while it was waited for"), "{said}");
 }
 
 #[test]

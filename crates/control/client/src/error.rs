@@ -168,7 +168,7 @@ impl From<Status> for CallError {
         let mut message = with_causes(status.message().to_string(), status.source());
         // What a server with TLS sends to a client without, or its end, is no HTTP/2.
         if !is_answer && NO_HTTP2.iter().any(|sign| message.contains(sign)) {
-            message += "; if the server wants TLS, name the authority of its certificate (--ca)";
+            message += "; has the switch ended? If it wants TLS, name the authority of its certificate (--ca)";
         }
         CallError {
             code: Some(status.code()),

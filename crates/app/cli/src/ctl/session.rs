@@ -189,28 +189,45 @@ impl Session {
         self.format.fact(text.trim_end(), &counters)
     }
 
-    /// Says whether the switch carries traffic; an error when it does not in time.
+    /// Says whether the switch carries traffic; an error when it does not in time, or has ended. What is lacking is
+    /// said while it is waited for.
     fn ready(&mut self) -> Result<()> {
+        let begin = Instant::now();
+        let mut said = String::new();
         loop {
-            let json = self.readiness()?;
+            let json = self.readiness(begin)?;
+            let sentence = readiness::sentence(&json);
             if readiness::is_ready(&json) {
-                return self.format.fact(&readiness::sentence(&json), &json);
+                return self.format.fact(&sentence, &json);
             }
-            if Instant::now() >= self.deadline {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
                 if self.format.is_json() {
                     output::print_json(&json)?;
                 }
-                return Err(Mistake::new(readiness::sentence(&json)).into());
+                return Err(Mistake::new(sentence).into());
+            }
+            if begin.elapsed() >= SAID_AFTER && said != sentence {
+                output::note(&format!("{sentence}; waiting {} s at most", left.as_secs_f64().ceil()));
+                said = sentence;
             }
             std::thread::sleep(TRIES_EVERY);
         }
     }
 
-    fn readiness(&mut self) -> Result<Value> {
-        let text = self.client.statistics()?.unwrap_or_default();
-        let counters: Value = serde_json::from_str(&text).unwrap_or_default();
-        let silent = json!({ "ready": false, "lacks": ["the switch does not say (yet) whether it carries traffic"] });
-        Ok(counters.get("readiness").cloned().unwrap_or(silent))
+    /// What the switch says of its readiness, for which a command waits since `begin`.
+    fn readiness(&mut self, begin: Instant) -> Result<Value> {
+        let text = self.client.statistics().map_err(|error| gone(error, begin))?;
+        let counters: Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
+        if let Some(readiness) = counters.get("readiness") {
+            return Ok(readiness.clone());
+        }
+        if self.client.state()?.is_none() {
+            return Err(Mistake::new("this switch never says whether it carries traffic")
+                .help("`ready` is for switches that `forebay` runs")
+                .into());
+        }
+        Ok(json!({ "ready": false, "lacks": ["the switch does not say yet whether it carries traffic"] }))
     }
 
     fn read(&mut self, reading: Reading) -> Result<()> {
@@ -337,6 +354,17 @@ fn state_json(report: &StateReport) -> Value {
     })
 }
 
+/// An error of a switch that has been waited for since `begin`: one that answered before has ended.
+fn gone(error: CallError, begin: Instant) -> anyhow::Error {
+    let has_answered = begin.elapsed() >= TRIES_EVERY;
+    let is_refusal = error.is_refusal();
+    let error = anyhow::Error::from(error);
+    if has_answered && !is_refusal {
+        return error.context("the switch has ended while it was waited for");
+    }
+    error
+}
+
 /// Time between two tries to connect.
 const TRIES_EVERY: Duration = Duration::from_millis(50);
 
@@ -358,8 +386,9 @@ fn connect(options: ClientOptions, patience: Duration) -> Result<Client> {
         if !is_said && waited >= SAID_AFTER {
             is_said = true;
             output::note(&format!(
-                "nothing listens at {} yet; waiting for the switch to start",
-                options.address
+                "nothing listens at {} yet; waiting for the switch to start, {} s at most",
+                options.address,
+                patience.as_secs_f64()
             ));
         }
         std::thread::sleep(TRIES_EVERY);

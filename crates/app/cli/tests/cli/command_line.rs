@@ -193,7 +193,7 @@ fn a_switch_that_has_not_started_yet_is_waited_for() {
     let stderr = ctl.stderr.take().expect("it is a pipe");
     let mut lines = std::io::BufReader::new(stderr);
     std::io::BufRead::read_line(&mut lines, &mut said).expect("a line");
-    let expected = format!("note: nothing listens at {address} yet; waiting for the switch to start\n");
+    let expected = format!("note: nothing listens at {address} yet; waiting for the switch to start, 60 s at most\n");
     assert_eq!(said, expected);
     let program = PORT_FORWARD;
     let mut switch = Command::new(env!("CARGO_BIN_EXE_forebay"))
