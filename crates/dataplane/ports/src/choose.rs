@@ -3,7 +3,8 @@
 //! The order is by speed, measured (`docs/ports.md`): AF_XDP with the program in the driver, then packet sockets.
 //! AF_XDP through the kernel's stack (generic) is never chosen: it is not faster than a packet socket on every machine,
 //! and loses the super-frames of local senders. Nor is AF_XDP chosen for an interface with an address, which the kernel
-//! could not answer for any more, or for a TAP device or a bond, whose drivers run programs, but lose frames then.
+//! could not answer for any more, for a member of a bridge, which would get no frames of it, or for a TAP device or a
+//! bond, whose drivers run programs, but lose frames then.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -244,9 +245,9 @@ fn holder(error: &OpenError) -> Option<&'static str> {
 /// Why an interface should not be opened through AF_XDP.
 fn obstacle(interface: &Interface) -> Option<String> {
     let name = &interface.name;
-    if interface.has_address() {
+    if let Some(need) = interface.kernel_need() {
         return Some(format!(
-            "it has an address, so the kernel needs its frames too; xdp:{name} would take them"
+            "{need}, so the kernel needs its frames too; xdp:{name} would take them"
         ));
     }
     obstacle_of_driver(&interface.driver()?, name)

@@ -183,8 +183,19 @@ impl Interface {
         interface::receive_queues(self.asking.as_fd(), &self.name)
     }
 
+    /// Why the kernel needs what comes in by it, if it does.
+    pub(crate) fn kernel_need(&self) -> Option<String> {
+        if self.has_address() {
+            return Some("it has an address".to_owned());
+        }
+        let master = interface::master(self.index).ok().flatten()?;
+        let name = interface::interface_name(self.asking.as_fd(), master);
+        let name = name.map_or_else(|_| "another interface".to_owned(), |name| format!("`{name}`"));
+        Some(format!("it belongs to {name}"))
+    }
+
     /// Whether the kernel itself is reached by it: it has an address that is good beyond its link.
-    pub(crate) fn has_address(&self) -> bool {
+    fn has_address(&self) -> bool {
         let ipv6 = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
         interface::has_ipv4_address(self.asking.as_fd(), &self.name) || has_ipv6_address(&ipv6, &self.name)
     }
@@ -225,29 +236,30 @@ impl QueueWatch {
     }
 }
 
-/// Notices when an interface gets an address, which the kernel can answer for only when it gets the frames.
+/// Notices when an interface gets an address, or becomes a member of a bridge: the kernel can do its part only when it
+/// gets the frames.
 ///
-/// Asking for addresses takes the kernel's lock for changes of interfaces, for which a worker must not wait. It is done
-/// when the kernel has told of a change, by a socket that is read without the lock.
+/// Asking takes the kernel's lock for changes of interfaces, for which a worker must not wait. It is done when the kernel
+/// has told of a change, by a socket that is read without the lock.
 #[derive(Debug)]
-pub(crate) struct AddressWatch {
+pub(crate) struct NeedWatch {
     changes: OwnedFd,
     /// Nothing has been asked yet: an address may have come before the socket was there.
     is_new: bool,
 }
 
-impl AddressWatch {
+impl NeedWatch {
     /// None when the system gives no socket for it.
-    pub(crate) fn begin() -> Option<AddressWatch> {
-        let changes = interface::address_changes().ok()?;
-        Some(AddressWatch { changes, is_new: true })
+    pub(crate) fn begin() -> Option<NeedWatch> {
+        let changes = interface::interface_changes().ok()?;
+        Some(NeedWatch { changes, is_new: true })
     }
 
-    /// Whether the interface has got an address. One that was renamed cannot be opened again by its name; nothing is
-    /// found by it here either.
-    pub(crate) fn has_address(&mut self, interface: &Interface) -> bool {
-        let has_changed = interface::take_address_changes(self.changes.as_fd());
-        (std::mem::take(&mut self.is_new) || has_changed) && interface.has_address()
+    /// Whether the kernel needs the interface's frames now. One that was renamed cannot be opened again by its name.
+    pub(crate) fn is_needed(&mut self, interface: &Interface) -> bool {
+        let has_changed = interface::take_interface_changes(self.changes.as_fd());
+        let is_due = std::mem::take(&mut self.is_new) || has_changed;
+        is_due && interface.has_its_name() && interface.kernel_need().is_some()
     }
 }
 

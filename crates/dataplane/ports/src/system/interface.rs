@@ -10,8 +10,9 @@ use libc::{c_int, c_short, ifreq};
 
 use super::{check, unix};
 
-/// Attributes that say what sort of interface one is (`linux/if_link.h`), the name of TUN's, and how many queues of
-/// such a device are in use (IFLA_TUN_NUM_QUEUES).
+/// Attributes of an interface (`linux/if_link.h`): the number of the one that it belongs to (IFLA_MASTER), what sort it
+/// is, the name of TUN's, and how many queues of such a device are in use (IFLA_TUN_NUM_QUEUES).
+const LINK_MASTER: u16 = 10;
 const LINK_INFORMATION: u16 = 18;
 const INFORMATION_KIND: u16 = 1;
 const INFORMATION_DATA: u16 = 2;
@@ -163,6 +164,19 @@ pub(crate) fn attach_tap(tun: BorrowedFd<'_>, name: &str, is_one_of_several: boo
 /// # Errors
 /// When the system does not answer.
 pub(crate) fn tap_queues(index: c_int) -> io::Result<Option<u32>> {
+    Ok(queues_in(&about_link(index)?))
+}
+
+/// The number of the bridge, bond or other interface that the interface with this number is a member of, if it is one.
+///
+/// # Errors
+/// When the system does not answer.
+pub(crate) fn master(index: c_int) -> io::Result<Option<c_int>> {
+    Ok(master_in(&about_link(index)?))
+}
+
+/// All that the system tells about the interface with this number: a message.
+fn about_link(index: c_int) -> io::Result<Vec<u8>> {
     let socket = super::socket(libc::AF_NETLINK, libc::SOCK_RAW)?;
     let mut question = [0; ATTRIBUTES_AT];
     question[..4].copy_from_slice(&(ATTRIBUTES_AT as u32).to_ne_bytes());
@@ -172,15 +186,27 @@ pub(crate) fn tap_queues(index: c_int) -> io::Result<Option<u32>> {
     unix::send(socket.as_fd(), &question, &[])?;
     let mut answer = vec![0; 1 << 16];
     let received = unix::receive(socket.as_fd(), &mut answer)?;
-    Ok(queues_in(&answer[..received.length]))
+    answer.truncate(received.length);
+    Ok(answer)
+}
+
+/// The attributes in such a message.
+fn link_attributes(answer: &[u8]) -> Option<&[u8]> {
+    if u16::from_ne_bytes(*answer.get(4..)?.first_chunk()?) != libc::RTM_NEWLINK {
+        return None;
+    }
+    answer.get(ATTRIBUTES_AT..)
+}
+
+/// The number of the interface that it belongs to.
+fn master_in(answer: &[u8]) -> Option<c_int> {
+    let master = attribute(link_attributes(answer)?, LINK_MASTER)?;
+    Some(c_int::from_ne_bytes(*master.first_chunk()?)).filter(|master| *master > 0)
 }
 
 /// The number of queues in an answer.
 fn queues_in(answer: &[u8]) -> Option<u32> {
-    if u16::from_ne_bytes(*answer.get(4..)?.first_chunk()?) != libc::RTM_NEWLINK {
-        return None;
-    }
-    let link = attribute(answer.get(ATTRIBUTES_AT..)?, LINK_INFORMATION)?;
+    let link = attribute(link_attributes(answer)?, LINK_INFORMATION)?;
     if attribute(link, INFORMATION_KIND)? != KIND_TUN {
         return None;
     }
@@ -283,16 +309,17 @@ pub(crate) fn interface_mtu(socket: BorrowedFd<'_>, index: c_int) -> io::Result<
     Ok(usize::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or(0))
 }
 
-/// A socket that is told when an interface gets or loses an address (`man 7 rtnetlink`).
+/// A socket that is told when an interface gets or loses an address, or joins or leaves another one
+/// (`man 7 rtnetlink`).
 ///
 /// # Errors
 /// When the system gives none.
-pub(crate) fn address_changes() -> io::Result<OwnedFd> {
+pub(crate) fn interface_changes() -> io::Result<OwnedFd> {
     let socket = super::socket(libc::AF_NETLINK, libc::SOCK_RAW)?;
     // SAFETY: plain old data, see the module.
     let mut address: libc::sockaddr_nl = unsafe { zeroed() };
     address.nl_family = libc::AF_NETLINK as u16;
-    address.nl_groups = (libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR) as u32;
+    address.nl_groups = (libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR) as u32;
     let length = size_of_val(&address) as libc::socklen_t;
     // SAFETY: pointer and length describe `address`, which the kernel only reads.
     check(unsafe { libc::bind(socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })?;
@@ -300,7 +327,7 @@ pub(crate) fn address_changes() -> io::Result<OwnedFd> {
 }
 
 /// Takes all that such a socket was told; returns whether that was anything. It does not wait.
-pub(crate) fn take_address_changes(socket: BorrowedFd<'_>) -> bool {
+pub(crate) fn take_interface_changes(socket: BorrowedFd<'_>) -> bool {
     // That there is a message is enough; its rest is cut off.
     let mut beginning = [0u8; 16];
     let mut has_changed = false;

@@ -12,7 +12,8 @@
 //! * **Queues**: an interface may receive by several. A port opens all of them, unless it is told which.
 //!   When their number changes, the port is gone, and is opened again with the new ones.
 //! * **The kernel gets nothing of what comes in** by these queues: no address on such an interface answers any more. A
-//!   port that was not asked to be AF_XDP is gone when the interface gets an address, and is opened again in another way.
+//!   port that was not asked to be AF_XDP is gone when the interface gets an address or joins a bridge, and is opened
+//!   again in another way.
 //! * **Open checksums** from sockets on the same machine are completed ([`crate::offload::unmarked`]) unless the driver
 //!   is a network card's (zero-copy). Super-frames do not come: veth stops its other end from making them as long as a
 //!   native program is attached. Generic mode has no such protection; longer frames than fit are counted as
@@ -29,7 +30,7 @@ use std::sync::Arc;
 
 use forebay_packet::{Burst, DropReason, Port, PortCounters, PortError, PortState, Readiness};
 
-use crate::interfaces::{AddressWatch, Interface, QueueWatch, Watch};
+use crate::interfaces::{Interface, NeedWatch, QueueWatch, Watch};
 use crate::offload::unmarked::complete_open_checksum;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, XdpSocket};
@@ -62,12 +63,13 @@ pub struct XdpPort {
     how: Attachment,
     copy_mode: CopyMode,
     state: PortState,
-    /// The interface was taken away from the sockets, receives by other queues too, has longer frames, or an address.
+    /// The interface was taken away from the sockets, receives by other queues too, has longer frames, an
+    /// address, or a bridge.
     is_cut_off: bool,
     /// None when it receives by one queue because that was asked for.
     queue_watch: Option<QueueWatch>,
-    /// None when AF_XDP was asked for, whether the interface has addresses or not.
-    address_watch: Option<AddressWatch>,
+    /// None when AF_XDP was asked for, whether the kernel needs the frames or not.
+    need_watch: Option<NeedWatch>,
     counters: PortCounters,
     /// The socket that is asked first.
     first: usize,
@@ -147,7 +149,7 @@ impl XdpPort {
         match self.state {
             PortState::Gone => Err(PortError::Gone {
                 port: self.interface.name.clone(),
-                detail: "the interface was deleted or moved to another network namespace, or has other queues, a larger MTU or an address"
+                detail: "the interface was deleted or moved to another network namespace, or has other queues, a larger MTU or an address, or is a member of a bridge"
                     .to_owned(),
             }),
             _ => Ok(()),
@@ -163,8 +165,8 @@ impl XdpPort {
             // What comes by a queue without a socket goes to the kernel, uncounted: all are opened again.
             let watch = self.queue_watch.as_mut();
             self.is_cut_off |= watch.is_some_and(|watch| watch.has_changed(&self.interface));
-            let watch = self.address_watch.as_mut();
-            self.is_cut_off |= watch.is_some_and(|watch| watch.has_address(&self.interface));
+            let watch = self.need_watch.as_mut();
+            self.is_cut_off |= watch.is_some_and(|watch| watch.is_needed(&self.interface));
             self.look_at_interface();
         }
         self.check_present()

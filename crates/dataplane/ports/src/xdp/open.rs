@@ -10,7 +10,7 @@ use forebay_packet::{PortCounters, PortState};
 
 use super::XdpPort;
 use super::program::Redirect;
-use crate::interfaces::{AddressWatch, Interface, QueueWatch, Watch};
+use crate::interfaces::{Interface, NeedWatch, QueueWatch, Watch};
 use crate::system;
 use crate::system::bpf::Attachment;
 use crate::system::xdp::{CopyMode, SocketOptions, XdpSocket};
@@ -133,7 +133,7 @@ fn open_ports(
         let interface = Interface::find(&interface.name)?;
         let mut port = XdpPort {
             queue_watch: has_all_queues.then(|| QueueWatch::begin(&interface, queues)).flatten(),
-            address_watch: request.gives_way().then(AddressWatch::begin).flatten(),
+            need_watch: request.gives_way().then(NeedWatch::begin).flatten(),
             interface,
             sockets,
             waiting,

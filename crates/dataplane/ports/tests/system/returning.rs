@@ -115,6 +115,26 @@ fn an_interface_that_gets_an_address_is_the_kernels_too() {
 }
 
 #[test]
+fn a_member_of_a_bridge_is_the_bridges_too() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter(|| {
+        network.switch.ip("link add br0 type bridge");
+        let spec = PortSpec::parse("0@s0").expect("a correct text");
+        let mut opened = open(&spec, &OpenOptions::default()).expect("the interface is there");
+        wait_for(&mut *opened.port, PortState::Up);
+        assert_eq!(opened.means.now().kind, "xdp");
+        network.switch.ip("link set s0 master br0");
+        wait_for(&mut *opened.port, PortState::Gone);
+        wait_for(&mut *opened.port, PortState::Up);
+        let opened_later = open(&spec, &OpenOptions::default()).expect("the interface is there");
+        for means in [opened.means.now(), opened_later.means.now()] {
+            assert_eq!(means.kind, "packet", "{means}");
+            assert!(means.reason.expect("there is one").contains("it belongs to `br0`"));
+        }
+    });
+}
+
+#[test]
 fn shares_of_an_interface_are_opened_again_together() {
     let (Some(switch), Some(host)) = (Namespace::new(), Namespace::new()) else {
         return;
