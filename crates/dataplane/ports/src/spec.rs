@@ -7,8 +7,8 @@
 //!         | "pcap:" [IN] "," [OUT] ["," ("paced" | "merged")] | "mem:" [NAME] | "loopback:" | "timer:" INTERVAL "," PACKETS
 //! ```
 //!
-//! A bare name is an existing interface, opened the fastest way that it supports. Parsing changes nothing: whether the
-//! interface or file exists is found out by [`open`](crate::open()).
+//! A bare name is an existing interface, opened the fastest way that it supports. In IN and OUT, `\,` is a comma of the
+//! file's name. Parsing changes nothing: whether the interface or file exists is found out by [`open`](crate::open()).
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -34,6 +34,9 @@ const KINDS: [&str; 11] = [
 
 const KINDS_HELP: &str = "write NAME, xdp:NAME, packet:NAME or shared:NAME for an interface, tap:NAME, memif:PATH, vhost:PATH, dpdk:DEVICE, \
                           pcap:IN,OUT (either may be empty), mem:, loopback:, or timer:INTERVAL,PACKETS";
+
+/// A comma in the name of a capture file.
+const ESCAPED_COMMA: &str = "\\,";
 
 /// A port as the user described it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +169,19 @@ impl<'a> Piece<'a> {
         let at = self.start + self.text().find(separator)?;
         let after = at + separator.len_utf8();
         Some((Piece { end: at, ..self }, Piece { start: after, ..self }))
+    }
+
+    /// The pieces before and after the first comma that no backslash makes part of a file's name.
+    fn split_at_comma(self) -> Option<(Piece<'a>, Piece<'a>)> {
+        let text = self.text();
+        let mut commas = text.match_indices(',').map(|(at, _)| at);
+        let at = self.start + commas.find(|at| !text[..*at].ends_with('\\'))?;
+        Some((Piece { end: at, ..self }, Piece { start: at + 1, ..self }))
+    }
+
+    /// The name of a file; none when it is empty.
+    fn file(self) -> Option<String> {
+        Some(self.text().replace(ESCAPED_COMMA, ",")).filter(|name| !name.is_empty())
     }
 
     fn error(self, message: impl Into<String>, help: impl Into<String>) -> SpecError {
@@ -476,26 +492,25 @@ fn split_option(piece: Piece<'_>) -> (Piece<'_>, Option<Piece<'_>>) {
 
 fn parse_pcap(piece: Piece<'_>) -> Result<PortKind, SpecError> {
     let help = "write pcap:IN,OUT; leave out what you do not need: pcap:IN, or pcap:,OUT";
-    let (input, rest) = piece.split_once(',').unwrap_or((
+    let (input, rest) = piece.split_at_comma().unwrap_or((
         piece,
         Piece {
             start: piece.end,
             ..piece
         },
     ));
-    let (output, pace) = match rest.split_once(',') {
+    let (output, pace) = match rest.split_at_comma() {
         None => (rest, Pace::Fast),
         Some((output, pace)) if pace.text() == "paced" => (output, Pace::Recorded),
         Some((output, pace)) if pace.text() == "merged" => (output, Pace::Merged),
         Some((_, pace)) => {
             let help = "the only words that may follow the files are `paced` (read the input at the pace at which \
                         it was recorded) and `merged` (packets of all files so marked come in the order of their \
-                        times); file names cannot hold commas";
+                        times); a comma in a file name is written `\\,`";
             return Err(pace.error("unknown option", help));
         }
     };
-    let file = |piece: Piece<'_>| Some(piece.text().to_owned()).filter(|name| !name.is_empty());
-    match (file(input), file(output)) {
+    match (input.file(), output.file()) {
         (None, None) => Err(piece.error("no file is named", help)),
         (input, output) => Ok(PortKind::Pcap { input, output, pace }),
     }
@@ -539,7 +554,7 @@ impl fmt::Display for PortSpec {
             PortKind::Vhost(vhost) => write!(formatter, "vhost:{vhost}"),
             PortKind::Dpdk(dpdk) => write!(formatter, "dpdk:{dpdk}"),
             PortKind::Pcap { input, output, pace } => {
-                let name = |file: &Option<String>| file.clone().unwrap_or_default();
+                let name = |file: &Option<String>| file.as_deref().unwrap_or_default().replace(',', ESCAPED_COMMA);
                 write!(formatter, "pcap:{},{}", name(input), name(output))?;
                 match pace {
                     Pace::Fast => Ok(()),
@@ -629,6 +644,8 @@ mod tests {
             ("3@pcap:,out.pcap", 3, pcap("", "out.pcap", Pace::Fast)),
             ("3@pcap:a,b,paced", 3, pcap("a", "b", Pace::Recorded)),
             ("3@pcap:a,b,merged", 3, pcap("a", "b", Pace::Merged)),
+            (r"3@pcap:a\,1,b\,2,paced", 3, pcap("a,1", "b,2", Pace::Recorded)),
+            (r"3@pcap:,\,b", 3, pcap("", ",b", Pace::Fast)),
             (
                 "2@memif:/run/x.sock",
                 2,

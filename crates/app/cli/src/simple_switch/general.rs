@@ -156,7 +156,10 @@ impl Arguments {
     /// A port, which is a pair of files with `--use-files`, read in the order of all files' times. An interface is shared with other programs, as BMv2's are.
     fn port(&self, port: String) -> String {
         match (self.use_files, port.split_once('@')) {
-            (Some(_), Some((number, name))) => format!("{number}@pcap:{name}_in.pcap,{name}_out.pcap,merged"),
+            (Some(_), Some((number, name))) => {
+                let name = name.replace(',', r"\,");
+                format!("{number}@pcap:{name}_in.pcap,{name}_out.pcap,merged")
+            }
             (None, Some((number, name))) if !name.contains(':') => format!("{number}@shared:{name}"),
             _ => port,
         }
