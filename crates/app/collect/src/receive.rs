@@ -2,7 +2,7 @@
 
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// Bytes of datagrams that the kernel keeps for us; it may give less (net.core.rmem_max).
@@ -24,7 +24,7 @@ impl Receiver {
     /// When the address cannot be listened on.
     pub fn listen(address: &str) -> io::Result<Receiver> {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-        for address in address.to_socket_addrs()? {
+        for address in forebay_telemetry::resolve(address)? {
             match open(address) {
                 Ok(socket) => {
                     return Ok(Receiver {

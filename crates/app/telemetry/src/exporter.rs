@@ -200,13 +200,26 @@ fn socket_addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
             (Ipv6Addr::UNSPECIFIED, port).into(),
             (Ipv4Addr::UNSPECIFIED, port).into(),
         ],
-        _ => address.to_socket_addrs()?.collect(),
+        _ => resolve(address)?,
     })
+}
+
+/// The addresses that `HOST:PORT` or `[IPV6]:PORT` names, also with a zone: `[fe80::1%eth0]:9100`.
+///
+/// # Errors
+/// When the system knows no such host.
+pub fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
+    if address.contains('%') {
+        // The system knows names of zones, but no brackets.
+        return Ok(address.replace(['[', ']'], "").to_socket_addrs()?.collect());
+    }
+    Ok(address.to_socket_addrs()?.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::SocketAddrV6;
 
     #[test]
     fn a_port_alone_is_of_this_machine() {
@@ -215,5 +228,7 @@ mod tests {
         assert_eq!(addresses(":9100")[1], SocketAddr::from(([0, 0, 0, 0], 9100)));
         assert!(socket_addresses("nowhere").is_err());
         assert_eq!(addresses("[::]:80"), [SocketAddr::from(([0u16; 8], 80))]);
+        let link_local = SocketAddrV6::new("fe80::1".parse().expect("an address"), 80, 0, 1);
+        assert_eq!(addresses("[fe80::1%lo]:80"), [SocketAddr::V6(link_local)]);
     }
 }

@@ -32,7 +32,7 @@ pub mod switch;
 mod target;
 mod time;
 
-pub use exporter::{Exporter, Ready, ReadyPage, Source};
+pub use exporter::{Exporter, Ready, ReadyPage, Source, resolve};
 pub use family::{Distribution, Family, Kind, Sample, Value};
 pub use http::Authorities;
 pub use push::{Batch, PushCounts, Pusher};

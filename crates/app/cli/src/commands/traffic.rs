@@ -11,7 +11,7 @@ use forebay_demo::server::{self, Event, ServeOptions};
 use forebay_traffic::MessageFormat;
 use forebay_traffic::message::FLAG_HEADER;
 use std::io::{self, BufReader, stdin};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Arguments of `forebay traffic`.
@@ -87,10 +87,11 @@ struct MessageArguments {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let mut found = text
-        .to_socket_addrs()
-        .map_err(|error| format!("{error}; expected HOST:PORT"))?;
-    found.next().ok_or_else(|| "the name has no address".to_string())
+    let found = forebay_telemetry::resolve(text).map_err(|error| format!("{error}; expected HOST:PORT"))?;
+    found
+        .into_iter()
+        .next()
+        .ok_or_else(|| "the name has no address".to_string())
 }
 
 fn flows(text: &str) -> Result<u32, String> {

@@ -57,7 +57,10 @@ impl SwitchMetrics {
 
     fn page(&self) -> std::io::Result<String> {
         let mut last = std::io::Error::other("the name has no address");
-        for address in self.address.to_socket_addrs()? {
+        // The system knows names of zones, as in `[fe80::1%eth0]:9100`, but no brackets around them.
+        let has_zone = self.address.contains('%');
+        let bare = has_zone.then(|| self.address.replace(['[', ']'], ""));
+        for address in bare.as_ref().unwrap_or(&self.address).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, WAIT) {
                 Ok(connection) => return self.ask(connection),
                 Err(error) => last = error,
