@@ -141,6 +141,45 @@ fn a_damaged_log() {
 }
 
 #[test]
+fn a_repair_for_programs() {
+    let above = tempfile::tempdir().expect("a folder");
+    let state = kept(above.path());
+    let log = state.join("log-00000001");
+    let mut bytes = fs::read(&log).expect("there is a log");
+    let middle = 24 + (bytes.len() - 24) / 2;
+    bytes[middle] ^= 1;
+    fs::write(&log, &bytes).expect("it can be written");
+    let repair = |words: &[&str]| {
+        let ran = Command::new(FOREBAY)
+            .args(["state", "repair", "--json"])
+            .args(words)
+            .arg(&state)
+            .output();
+        let ran = ran.expect("it runs");
+        let json: Value = serde_json::from_slice(&ran.stdout).expect("it is JSON");
+        (ran.status.code().expect("it ends"), json)
+    };
+    let (code, json) = repair(&[]);
+    assert_eq!((code, &json["repaired"]), (2, &Value::Bool(false)), "{json}");
+    assert_eq!(
+        json["kept"],
+        serde_json::json!({ "generation": 1, "batches": 1 }),
+        "{json}"
+    );
+    assert_eq!(fs::read(&log).expect("it is there"), bytes, "nothing is changed");
+    let (code, json) = repair(&["--yes"]);
+    assert_eq!((code, &json["repaired"]), (0, &Value::Bool(true)), "{json}");
+    assert!(
+        json["copies"]
+            .as_str()
+            .is_some_and(|copies| copies.ends_with("damaged-1")),
+        "{json}"
+    );
+    let (code, json) = repair(&[]);
+    assert_eq!((code, &json["problem"]), (0, &Value::Null), "{json}");
+}
+
+#[test]
 fn a_snapshot_with_something_behind_it() {
     let above = tempfile::tempdir().expect("a folder");
     let state = kept(above.path());

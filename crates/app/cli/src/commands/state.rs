@@ -52,6 +52,9 @@ struct Mend {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    /// Answer with JSON; without --yes nothing is changed
+    #[arg(long)]
+    json: bool,
 }
 
 /// Looks at a folder, or repairs it.
@@ -300,19 +303,66 @@ fn check(look: &Look) -> Result<Status> {
     Ok(Status::Bad)
 }
 
+/// What a repair does to a folder.
+#[derive(Default)]
+struct Report {
+    /// Why a switch cannot start with the folder.
+    problem: Option<String>,
+    /// The generation whose snapshot is kept, and how many batches of its log.
+    kept: Option<(u64, usize)>,
+    /// What cannot be kept.
+    lost: Vec<String>,
+    /// Where copies of all files are, when it is done.
+    copies: Option<PathBuf>,
+}
+
+impl Report {
+    /// What is kept and lost, in words.
+    fn plan(&self) -> String {
+        let kept = self.kept.map(|(generation, batches)| {
+            format!("kept: the snapshot of generation {generation} and {batches} batches of its log\n")
+        });
+        let lost = self.lost.iter().map(|lost| format!("lost: {lost}\n"));
+        kept.into_iter().chain(lost).collect()
+    }
+
+    fn json(&self, folder: &Path) -> Value {
+        json!({
+            "folder": folder,
+            "problem": self.problem,
+            "kept": self.kept.map(|(generation, batches)| json!({ "generation": generation, "batches": batches })),
+            "lost": self.lost,
+            "repaired": self.copies.is_some(),
+            "copies": self.copies,
+        })
+    }
+}
+
 fn repair(mend: &Mend) -> Result<Status> {
+    let mut report = Report::default();
+    let status = restore(mend, &mut report)?;
+    if mend.json {
+        output::print_json(&report.json(&mend.folder))?;
+    }
+    Ok(status)
+}
+
+/// Repairs a folder, and notes what that does.
+fn restore(mend: &Mend, report: &mut Report) -> Result<Status> {
     let folder = &mend.folder;
+    let say = |text: &str| if mend.json { Ok(()) } else { output::print(text) };
     check_folder(folder)?;
     let repair = Repair::new(Arc::new(SystemFiles), folder)?;
     let inspection = repair.inspection();
     if inspection.generations.is_empty() {
         bail!("{} holds no state", folder.display());
     }
-    let Some(problem) = problem(inspection) else {
-        output::print("nothing to repair: a switch can start with it\n")?;
+    report.problem = problem(inspection);
+    let Some(problem) = &report.problem else {
+        say("nothing to repair: a switch can start with it\n")?;
         return Ok(Status::Good);
     };
-    output::print(&format!("{problem}\n\n"))?;
+    say(&format!("{problem}\n\n"))?;
     let loadable = inspection
         .generations
         .iter()
@@ -321,67 +371,65 @@ fn repair(mend: &Mend) -> Result<Status> {
         output::error(&forebay_journal::StateError::Lost(folder.clone()).to_string());
         return Ok(Status::Bad);
     };
-    output::print(&plan(inspection, generation, &loadable))?;
-    if !mend.yes && !agreed()? {
+    report.kept = Some((generation.number, loadable.batches));
+    report.lost = lost(inspection, generation, &loadable);
+    say(&report.plan())?;
+    if !mend.yes && !agreed(mend.json)? {
         output::info("nothing was changed");
         return Ok(Status::Unable);
     }
     let generation = generation.clone();
-    let backup = repair.restore(&generation, loadable.batches)?;
-    output::print(&format!(
+    let copies = repair.restore(&generation, loadable.batches)?;
+    say(&format!(
         "restored; copies of all files as they were: {}\n",
-        backup.display()
+        copies.display()
     ))?;
+    report.copies = Some(copies);
     Ok(Status::Good)
 }
 
-/// What a repair keeps and loses, in words.
-fn plan(inspection: &Inspection, generation: &Generation, loadable: &Loadable) -> String {
-    let mut text = format!(
-        "kept: the snapshot of generation {} and {} batches of its log\n",
-        generation.number, loadable.batches
-    );
+/// What a repair loses, in words.
+fn lost(inspection: &Inspection, generation: &Generation, loadable: &Loadable) -> Vec<String> {
+    let mut lost = Vec::new();
     if let Tail::Damaged { offset, .. } = &generation.snapshot.tail {
         let bytes = generation.snapshot.bytes - offset;
-        let _ = writeln!(text, "lost: {bytes} bytes after the snapshot, which is whole");
+        lost.push(format!("{bytes} bytes after the snapshot, which is whole"));
     }
     let newest = inspection.newest().map_or(generation.number, |newest| newest.number);
     if newest != generation.number {
-        let _ = writeln!(
-            text,
-            "lost: everything since generation {newest}, whose snapshot cannot be loaded"
-        );
+        lost.push(format!(
+            "everything since generation {newest}, whose snapshot cannot be loaded"
+        ));
     }
     let unusable = generation.batches.len() - loadable.batches;
     if unusable > 0 {
-        let _ = writeln!(
-            text,
-            "lost: {unusable} batches from batch {} on, which cannot be done again",
-            loadable.batches + 1
-        );
+        let first = loadable.batches + 1;
+        lost.push(format!(
+            "{unusable} batches from batch {first} on, which cannot be done again"
+        ));
     }
     let log = &generation.log;
     match &log.tail {
-        Tail::Missing => {
-            let _ = writeln!(text, "lost: every batch since that snapshot, the log is missing");
-        }
+        Tail::Missing => lost.push("every batch since that snapshot, the log is missing".to_string()),
         Tail::Damaged {
             offset, records_after, ..
         } => {
             let bytes = log.bytes - offset;
-            let _ = writeln!(
-                text,
-                "lost: {bytes} bytes of the log from offset {offset} on: the damaged batch and {records_after} whole ones \
-                 after it"
-            );
+            lost.push(format!(
+                "{bytes} bytes of the log from offset {offset} on: the damaged batch and {records_after} whole ones after it"
+            ));
         }
         Tail::Whole | Tail::Unfinished { .. } => {}
     }
-    text
+    lost
 }
 
-/// Asks the user for confirmation.
-fn agreed() -> Result<bool> {
+/// Asks the user for confirmation, unless the answer is for a program.
+fn agreed(is_json: bool) -> Result<bool> {
+    if is_json {
+        output::error("--json asks nothing: --yes repairs");
+        return Ok(false);
+    }
     if !std::io::stdin().is_terminal() {
         bail!("nothing was changed: --yes is needed where nobody can be asked");
     }
