@@ -12,8 +12,11 @@ import socket
 import struct
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
+import with_scapy  # noqa: F401, I001
 import int_scapy
+import program
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 
@@ -92,4 +95,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

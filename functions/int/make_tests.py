@@ -14,6 +14,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
+import with_scapy  # noqa: F401, I001
 import int_scapy
 from checksum import dynamic_port
 from int_scapy import NPT_IP, NPT_UDP, TYPE_MD, TYPE_MX, IntMD, IntMX, IntShim, Report, TelemetryReport

@@ -10,9 +10,14 @@ shorter than its header, is printed as `{"malformed": "its bytes"}`.
 import argparse
 import ipaddress
 import json
+import pathlib
 import socket
 import struct
+import sys
 import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import program
 
 MESSAGE, N_PACKET = 0xFA, 0xFC
 FLAG_BYTES, MAPPING_BYTES = 6, 16
@@ -85,4 +90,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

@@ -11,6 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import with_scapy  # noqa: F401
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 from stf import Test, write

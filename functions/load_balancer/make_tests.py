@@ -14,6 +14,7 @@ import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import with_scapy  # noqa: F401
 from checksum import dynamic_port
 from maglev import table as maglev_table
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP

@@ -20,6 +20,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import program
 from checksum import checksum
 
 ETH_P_ALL = 3
@@ -122,4 +123,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)

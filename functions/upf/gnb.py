@@ -17,6 +17,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import program
 from tun import tun
 
 G_PDU, ECHO_REQUEST, ECHO_RESPONSE, ERROR_INDICATION, END_MARKER = 255, 1, 2, 26, 254
@@ -97,4 +98,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    program.run(main)
