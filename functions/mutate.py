@@ -23,6 +23,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "lib"))
 from captures import read_capture, write_capture
+from program import executable
 
 FOREBAY = os.environ.get("FOREBAY", str(HERE.parent / "target/release/forebay"))
 # Each function with the tests whose commands, all but packets and what they lead to, it begins with.
@@ -131,6 +132,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--packets", type=int, default=2000, help="packets at each of two ports, for each test (2000)")
     arguments = parser.parse_args()
+    for name in arguments.functions:
+        if name not in BEGINNINGS:
+            parser.error(f"there is no function `{name}` here: {', '.join(BEGINNINGS)}")
+    executable(FOREBAY)
     total, failed = 0, False
     for name in arguments.functions or BEGINNINGS:
         for test in BEGINNINGS[name]:

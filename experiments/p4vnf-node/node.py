@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "functions/lib"), str(ROOT / "benches")]
 from bed import FOREBAY, Bed, Failed, statistics, stop, wait_until  # noqa: E402
 from precedence import precedence  # noqa: E402
+from program import executable  # noqa: E402
 
 # The tester may be another build than the function.
 TESTER = os.environ.get("FOREBAY_TESTER", FOREBAY)
@@ -331,7 +332,7 @@ def machine():
     model = next(
         line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")
     )
-    version = subprocess.run([FOREBAY, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+    version = subprocess.run([executable(FOREBAY), "--version"], capture_output=True, text=True).stdout.split("\n")[0]
     return f"{model.split(':', 1)[1].strip()}, {os.cpu_count()} processors, Linux {os.uname().release}, {version}"
 
 

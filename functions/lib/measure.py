@@ -14,6 +14,7 @@ import struct
 import subprocess
 
 from checksum import checksum
+from program import executable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAY = os.environ.get("FOREBAY", str(ROOT / "target/release/forebay"))
@@ -83,8 +84,8 @@ class Row:
 
 def add_options(parser):
     """Options of all programs that measure."""
-    parser.add_argument("--forebay", default=FOREBAY, metavar="BINARY", help="the command that is measured")
-    parser.add_argument("--against", metavar="BINARY", help="another one, which takes turns with it")
+    parser.add_argument("--forebay", default=FOREBAY, type=executable, metavar="BINARY", help="the command that is measured")
+    parser.add_argument("--against", type=executable, metavar="BINARY", help="another one, which takes turns with it")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each rate")
 
 

@@ -1,6 +1,7 @@
 """Runs small programs: what the system refuses them is said in one line."""
 
 import errno
+import shutil
 
 ADVICE = {
     errno.EPERM: "be root",
@@ -19,6 +20,13 @@ def run(main):
         raise SystemExit(130) from None
     except (OSError, OverflowError) as error:
         raise SystemExit(said_of(error)) from None
+
+
+def executable(path):
+    """The path of the command `forebay`, which must be there."""
+    if shutil.which(path) is None:
+        raise SystemExit(f"{path}: no such command: `make build` makes it, $FOREBAY names another one")
+    return path
 
 
 def said_of(error):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What small programs say when they cannot go on: one line, which names what is missing."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -11,7 +12,9 @@ WITHOUT_SCAPY = "import runpy, sys; sys.modules['scapy'] = None; sys.argv = sys.
 
 def said(*words):
     """The message with which a program ends."""
-    done = subprocess.run([sys.executable, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    environment = {**os.environ, "PYTHONPATH": str(FUNCTIONS / "lib")}
+    command = [sys.executable, *map(str, words)]
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     if done.returncode != 1 or len(done.stderr.splitlines()) != 1:
         raise SystemExit(f"FAILED: {words}: {done.returncode}\n{done.stderr}")
     return done.stderr
@@ -31,6 +34,8 @@ def main():
     expect(said(FUNCTIONS / "iot_mapping" / "messages.py", "--port", "99999"), "0-65535")
     many = [FUNCTIONS / "load_balancer" / "many_connections.py", "no-such-if", "lo", "--out", "/dev/null"]
     expect(said(*many), "`ip link`")
+    unmade = str(FUNCTIONS / "no-such-command")
+    expect(said("-c", f"import program; program.executable({unmade!r})"), "`make build`")
     print("  ok: programs that cannot go on say why in a line")
 
 
