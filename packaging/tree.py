@@ -27,10 +27,13 @@ import tomllib
 import documents
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-DATA = ["functions", "programs", "p4include"]
+DATA = ["functions", "programs", "p4include", "experiments"]
 # Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this
 # form.
 NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "mutate.py", "captures.py", "trace.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
+# Of the experiments, what `forebay experiment` reads: their results are megabytes.
+READ_OF_EXPERIMENTS = [".toml", ".stf", ".pcap", ".csv"]
+READ_BY_OTHERS = ["experiments/table-5/result.json", "experiments/table-6/result.json"]
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/forebay",
     "zsh": "share/zsh/site-functions/_forebay",
@@ -52,7 +55,13 @@ def data_files():
     else:
         found = (path for folder in DATA for path in (ROOT / folder).rglob("*") if path.is_file())
         paths = [path.relative_to(ROOT) for path in found if path.suffix != ".pyc"]
-    return sorted(path for path in paths if not any(path.match(pattern) for pattern in NOT_INSTALLED))
+    return sorted(path for path in paths if is_installed(path))
+
+
+def is_installed(path):
+    if path.parts[0] == "experiments":
+        return path.suffix in READ_OF_EXPERIMENTS or str(path) in READ_BY_OTHERS
+    return not any(path.match(pattern) for pattern in NOT_INSTALLED)
 
 
 def put(source, target, mode=0o644):

@@ -121,6 +121,7 @@ def test(bed, options):
         for words in (
             ["forebay", "--version"],
             ["forebay", "function", "list"],
+            ["forebay", "experiment", "run", "table-2", "--quick"],
             ["forebay", "test", "--quiet", "--all", "/usr/share/forebay/programs/portfwd"],
         ):
             tree.run(*words)

@@ -186,6 +186,34 @@ fn a_search_that_finds_nothing_says_so() {
     );
 }
 
+/// The executable in `bin` of an installation, whose experiments are beside it. No results go there.
+#[test]
+fn experiments_of_an_installation_are_found() {
+    let prefix = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (bin, share) = (prefix.path().join("bin"), prefix.path().join("share/forebay"));
+    let experiment = share.join("experiments/table-2");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    std::fs::create_dir_all(&experiment).expect("a folder");
+    let definition = repository("experiments/table-2/experiment.toml");
+    std::fs::copy(definition, experiment.join("experiment.toml")).expect("a copy");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_forebay"), bin.join("forebay")).expect("a link");
+    let run = |words: &[&str]| {
+        let mut command = std::process::Command::new(bin.join("forebay"));
+        let ran = command
+            .arg("experiment")
+            .args(words)
+            .current_dir(prefix.path())
+            .output();
+        let ran = ran.expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    };
+    let (code, listed, said) = run(&["list"]);
+    assert!(code == Some(0) && listed.starts_with("table-2 "), "{listed}{said}");
+    let (code, _, said) = run(&["run", "table-2"]);
+    assert!(code == Some(2) && said.contains("cp -r "), "{said}");
+}
+
 #[test]
 fn experiments_are_listed_and_run() {
     let experiments = repository("experiments");

@@ -24,9 +24,9 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     what: What,
-    /// The folder of the experiments
-    #[arg(long, global = true, default_value = "experiments", value_name = "DIR")]
-    folder: PathBuf,
+    /// The folder of the experiments; without, `experiments` here, or in share/forebay of the installation
+    #[arg(long, global = true, value_name = "DIR")]
+    folder: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -62,8 +62,9 @@ enum What {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<Status> {
+    let folder = folder(arguments.folder.as_deref());
     match &arguments.what {
-        What::List { json } => list(&arguments.folder, *json),
+        What::List { json } => list(&folder, *json),
         What::Run {
             names,
             quick,
@@ -72,19 +73,19 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         } => {
             let mut reports = Vec::new();
             for name in names {
-                check_name(&arguments.folder, name)?;
+                check_name(&folder, name)?;
                 if !quick {
-                    evaluation::check_writable(&arguments.folder.join(name))?;
+                    check_not_installed(&folder)?;
+                    evaluation::check_writable(&folder.join(name))?;
                 }
             }
             for name in names {
-                let folder = arguments.folder.join(name);
-                if !is_evaluation(&folder) {
-                    let report = run_one(&arguments.folder, name, *quick, *ignore_fit, *json)?;
+                if !is_evaluation(&folder.join(name)) {
+                    let report = run_one(&folder, name, *quick, *ignore_fit, *json)?;
                     reports.push(json!({ "name": name, "report": report.json() }));
                     continue;
                 }
-                let found = evaluate(&folder, name, *quick, *json)?;
+                let found = evaluate(&folder.join(name), name, *quick, *json)?;
                 // One evaluation alone stands in no list.
                 if *json && names.len() == 1 {
                     output::print_json(&found)?;
@@ -99,12 +100,47 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         }
         What::Report { names } => {
             for name in names {
-                check_name(&arguments.folder, name)?;
-                report_anew(&arguments.folder.join(name), name)?;
+                check_name(&folder, name)?;
+                check_not_installed(&folder)?;
+                report_anew(&folder.join(name), name)?;
             }
             Ok(Status::Good)
         }
     }
+}
+
+/// The folder of the experiments: the one that is named, the one here, or that of the installation.
+fn folder(named: Option<&Path>) -> PathBuf {
+    let here = Path::new("experiments");
+    match named {
+        Some(folder) => folder.to_owned(),
+        None if here.is_dir() => here.to_owned(),
+        None => installed().unwrap_or_else(|| here.to_owned()),
+    }
+}
+
+/// The experiments that are installed with this executable.
+fn installed() -> Option<PathBuf> {
+    let executable = std::env::current_exe().ok()?;
+    executable
+        .parent()?
+        .join("../share/forebay/experiments")
+        .canonicalize()
+        .ok()
+}
+
+/// Results do not go among the files of an installation.
+fn check_not_installed(folder: &Path) -> Result<()> {
+    let Some(installed) = installed().filter(|installed| folder.canonicalize().is_ok_and(|own| own == *installed))
+    else {
+        return Ok(());
+    };
+    bail!(
+        "results are not written into {}, which is installed: `cp -r {} mine && cd mine` makes a copy for them, and --quick \
+         prints a short run alone",
+        folder.display(),
+        installed.parent().unwrap_or(&installed).display()
+    )
 }
 
 fn list(folder: &Path, json: bool) -> Result<Status> {
@@ -240,7 +276,8 @@ fn is_experiment(folder: &Path) -> bool {
 fn folders(folder: &Path) -> Result<Vec<String>> {
     let wrong = || {
         format!(
-            "cannot list the folder {}; --folder says where the experiments are",
+            "cannot list the folder {}; --folder says where the experiments are: they are in the sources of Forebay, and in \
+             share/forebay of its packages",
             folder.display()
         )
     };
