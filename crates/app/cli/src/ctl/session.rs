@@ -231,8 +231,8 @@ impl Session {
     }
 
     fn read(&mut self, reading: Reading) -> Result<()> {
-        let mut found = self.client.read(reading.entities)?;
-        found.truncate(reading.limit.unwrap_or(usize::MAX));
+        let found = self.client.read(reading.entities.clone())?;
+        let found = reading.wanted(found);
         let records = show::entities(&self.catalog, &found);
         if records.is_empty() && self.has_program && !self.format.is_json() {
             output::print("nothing there\n")

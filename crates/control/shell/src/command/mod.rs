@@ -88,6 +88,20 @@ pub struct Reading {
     pub entities: Vec<Entity>,
     /// The most that are shown.
     pub limit: Option<usize>,
+    /// Only entries of priority 0 are wanted: a request with that priority is about all entries.
+    pub is_of_priority_0: bool,
+}
+
+impl Reading {
+    /// What is wanted of what was found.
+    pub fn wanted(&self, mut found: Vec<Entity>) -> Vec<Entity> {
+        if self.is_of_priority_0 {
+            let has_priority_0 = |kind: &Kind| matches!(kind, Kind::TableEntry(entry) if entry.priority == 0);
+            found.retain(|entity| entity.entity.as_ref().is_some_and(has_priority_0));
+        }
+        found.truncate(self.limit.unwrap_or(usize::MAX));
+        found
+    }
 }
 
 /// When to stop watching.
@@ -327,6 +341,7 @@ fn reading(kinds: impl IntoIterator<Item = Kind>) -> Command {
     Command::Read(Reading {
         entities: kinds.into_iter().map(entity).collect(),
         limit: None,
+        is_of_priority_0: false,
     })
 }
 

@@ -126,6 +126,7 @@ fn dump(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     Ok(Command::Read(Reading {
         entities,
         limit: arguments.number::<u32>("limit")?.map(|limit| limit as usize),
+        is_of_priority_0: arguments.number::<i32>("priority")? == Some(0),
     }))
 }
 
@@ -137,16 +138,17 @@ fn questions(catalog: &Catalog, table: &Table, arguments: &Arguments) -> Result<
     let has_meter = resource_is(table, |id| {
         catalog.info.direct_meters.iter().any(|meter| meter.id() == id)
     });
+    let priority: Option<i32> = arguments.number("priority")?;
     let entries = TableEntry {
         table_id: table.id(),
         r#match: key(catalog, table).read_filter(arguments.from(1))?,
-        priority: arguments.number("priority")?.unwrap_or(0),
+        priority: priority.unwrap_or(0),
         counter_data: has_counter.then(CounterData::default),
         meter_config: has_meter.then(MeterConfig::default),
         time_since_last_hit: (table.idle_timeout_behavior != 0).then(IdleTimeout::default),
         ..TableEntry::default()
     };
-    let is_filtered = !arguments.from(1).is_empty() || entries.priority != 0;
+    let is_filtered = !arguments.from(1).is_empty() || priority.is_some();
     let default = TableEntry {
         table_id: table.id(),
         is_default_action: true,
@@ -288,5 +290,26 @@ mod tests {
         assert!(is_deletable(&catalog, &Kind::TableEntry(TableEntry::default())));
         let updates = Change::Delete.updates(&catalog, vec![entity(Kind::TableEntry(TableEntry::default()))]);
         assert_eq!(updates, [update(Type::Delete, Kind::TableEntry(TableEntry::default()))]);
+    }
+
+    #[test]
+    fn priority_0_is_not_all_priorities() {
+        let of_priority = |priority| {
+            entity(Kind::TableEntry(TableEntry {
+                priority,
+                ..TableEntry::default()
+            }))
+        };
+        let found = vec![of_priority(0), of_priority(5), of_priority(0)];
+        let mut reading = Reading {
+            entities: Vec::new(),
+            limit: None,
+            is_of_priority_0: false,
+        };
+        assert_eq!(reading.wanted(found.clone()), found);
+        reading.is_of_priority_0 = true;
+        assert_eq!(reading.wanted(found.clone()), [of_priority(0), of_priority(0)]);
+        reading.limit = Some(1);
+        assert_eq!(reading.wanted(found), [of_priority(0)]);
     }
 }

@@ -63,7 +63,10 @@ impl Shell {
     pub fn records(&mut self, line: &str) -> Vec<Record> {
         match self.read(line).unwrap_or_else(|mistake| panic!("{line}: {mistake}")) {
             Command::Show(records) => records,
-            Command::Read(reading) => show::entities(&self.catalog, &self.entities(reading.entities)),
+            Command::Read(reading) => {
+                let found = self.entities(reading.entities.clone());
+                show::entities(&self.catalog, &reading.wanted(found))
+            }
             Command::Write(updates) => {
                 self.write(line, updates);
                 Vec::new()
