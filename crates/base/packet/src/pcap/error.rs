@@ -47,11 +47,18 @@ pub enum Problem {
     },
 }
 
+/// A capture without packets has a header.
+const EMPTY: &str = "the file is empty, without the header of a capture: the program that was to write it was killed, or \
+                     still holds everything back (`tcpdump -U` does not)";
+
 impl fmt::Display for PcapError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "at byte {}: ", self.offset)?;
+        if self.problem != Problem::Empty {
+            write!(formatter, "at byte {}: ", self.offset)?;
+        }
         match &self.problem {
-            Problem::Empty => formatter.write_str("the file is empty"),
+            Problem::Empty => formatter.write_str(EMPTY),
+            Problem::Truncated if self.offset == 0 => formatter.write_str("the file ends within its header"),
             Problem::NotACapture { magic: [a, b, c, d] } => write!(
                 formatter,
                 "not a pcap or pcapng file (it starts with {a:02x} {b:02x} {c:02x} {d:02x})"
@@ -71,3 +78,20 @@ impl fmt::Display for PcapError {
 }
 
 impl std::error::Error for PcapError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_a_whole_header() {
+        let said = |problem, offset| PcapError { offset, problem }.to_string();
+        assert!(said(Problem::Empty, 0).starts_with("the file is empty, without the header of a capture"));
+        assert_eq!(
+            said(Problem::Truncated, 0),
+            "at byte 0: the file ends within its header"
+        );
+        let later = "at byte 24: the file ends in the middle of a record";
+        assert_eq!(said(Problem::Truncated, 24), later);
+    }
+}
