@@ -23,6 +23,7 @@ use forebay_ir::{self as ir, BodyKind, Expr, MatchKind, SlotId, Terminator};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
+use num_bigint::Sign;
 use num_traits::ToPrimitive;
 
 /// The size of a table without a `size` property.
@@ -342,9 +343,9 @@ pub fn constant_size(cx: &mut Context, expr: &hir::Expr) -> u64 {
 
 /// A constructor argument that is a number of elements.
 pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
-    let size = match value {
-        Some(Value::Scalar(Expr::Const(bits))) => bits.try_to_u64(),
-        Some(Value::Integer(number)) => number.to_u64(),
+    let (size, is_negative) = match value {
+        Some(Value::Scalar(Expr::Const(bits))) => (bits.try_to_u64(), false),
+        Some(Value::Integer(number)) => (number.to_u64(), number.sign() == Sign::Minus),
         _ => {
             if !cx.aborted {
                 cx.error(codes::NOT_COMPILE_TIME, span, "the size must be known at compile time");
@@ -355,11 +356,12 @@ pub fn size_of(cx: &mut Context, value: Option<&Value>, span: Span) -> u64 {
     match size.filter(|size| *size <= limits::MAX_SIZE) {
         Some(size) => size,
         None => {
-            cx.error(
-                codes::SIZE_TOO_LARGE,
-                span,
-                format!("a size can be at most {}", limits::MAX_SIZE),
-            );
+            let message = if is_negative {
+                "a size cannot be negative".to_string()
+            } else {
+                format!("a size can be at most {}", limits::MAX_SIZE)
+            };
+            cx.error(codes::SIZE_TOO_LARGE, span, message);
             0
         }
     }

@@ -5,6 +5,7 @@
 //! separate: [`crate::render`] draws them for people and writes them as JSON for machines.
 
 use crate::codes::Code;
+use crate::codes::source::UNTERMINATED_COMMENT;
 use crate::library::library_of;
 use crate::source::Span;
 use std::collections::HashSet;
@@ -278,6 +279,12 @@ impl Diagnostics {
     /// Whether there is at least one error.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
+    }
+
+    /// Whether a comment without an end was reported: all that follows it is missing.
+    pub fn has_open_comment(&self) -> bool {
+        let mut codes = self.list.iter().map(|diagnostic| diagnostic.code);
+        codes.any(|code| code == UNTERMINATED_COMMENT)
     }
 
     /// The number of errors, those beyond the limit among them.

@@ -248,6 +248,10 @@ impl Lexer<'_> {
 
     fn punctuation(&mut self, first: char) {
         let rest = self.rest();
+        // No expression has `*` and `/` together, but a comment may begin with the second of them.
+        if rest.starts_with("*/") && !rest[2..].starts_with(['*', '/']) {
+            return self.take(TokenKind::Unknown, 2);
+        }
         let found = PUNCTUATION
             .iter()
             .find_map(|(text, kind)| Some((prefix_length(rest, text)?, *kind)));
@@ -419,6 +423,9 @@ mod tests {
             [Identifier, Identifier, Newline, Identifier, Identifier, EndOfFile]
         );
         assert_eq!(kinds("a /* b"), [Identifier, UnterminatedComment, EndOfFile]);
+        assert_eq!(kinds("a */ b"), [Identifier, Unknown, Identifier, EndOfFile]);
+        assert_eq!(kinds("a */* c */ b"), [Identifier, Star, Identifier, EndOfFile]);
+        assert_eq!(kinds("a *// c"), [Identifier, Star, EndOfFile]);
         assert_eq!(kinds("\"abc\nx"), [UnterminatedString, Newline, Identifier, EndOfFile]);
         assert_eq!(kinds("'\u{e9}"), [Unknown, Unknown, EndOfFile]);
         assert_eq!(kinds("gr\u{f6}\u{df}e = 1"), [Unknown, Assign, Integer, EndOfFile]);

@@ -71,8 +71,8 @@ codes! {
         "Every call of a function, action, sub-parser or sub-control is inlined. Calls that call others several times grow exponentially with their depth.";
     E0913 INLINING_TOO_DEEP: "calls nested too deeply",
         "Calls are inlined in one another up to a fixed depth.";
-    E0914 SIZE_TOO_LARGE: "size too large",
-        "The size of a table, register, counter, meter or list is beyond what can be kept in memory.";
+    E0914 SIZE_TOO_LARGE: "size negative or too large",
+        "The size of a table, register, counter, meter or list is negative, or beyond what can be kept in memory.";
     E0915 TOO_MANY_INSTANCES: "too many instances",
         "Every instance of a parser or control has instances of everything declared in it, so that their number can grow exponentially with the depth.";
     E0916 TOO_MANY_ALTERNATIVES: "too many alternatives",

@@ -35,6 +35,8 @@ codes! {
         "The program's file could not be read.";
     E0017 MACRO_LIKE_DECLARATION: "macro written like a declaration",
         "A macro stands for everything after its name on the line, a `=` or `;` there included: `#define SIZE = 16;` makes `bit<SIZE>` into `bit<= 16;>`. Write `#define SIZE 16`, or declare a constant: `const bit<32> SIZE = 16;`.";
+    E0018 NO_COMMENT: "end of a comment that has no beginning",
+        "`*/` stands outside of a comment. P4 comments do not nest: in `/* a /* b */ c */` the first `*/` ends the comment, and `c */` is program text.";
     W0001 WARNING_DIRECTIVE: "#warning directive",
         "The program reached a #warning directive; the message is its author's.";
     W0002 EXTRA_TOKENS: "extra text after a directive",

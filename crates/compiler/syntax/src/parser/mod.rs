@@ -188,11 +188,15 @@ impl ProgramParser<'_> {
         }
     }
 
-    /// Reports, unless the preprocessor has said already why there is nothing to be read here. Where a macro that is
+    /// Reports, unless the preprocessor has said already why there is nothing to be read here: after a comment without
+    /// end the program ends too early. Where a macro that is
     /// written like a declaration was expanded, that is the message.
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         if let Some(macro_diagnostic) = self.slip_in_macro() {
             self.diagnostics.push(macro_diagnostic);
+            return Reported;
+        }
+        if self.at(TokenKind::EndOfFile) && self.diagnostics.has_open_comment() {
             return Reported;
         }
         let before = self.next.checked_sub(1).map(|index| self.input.tokens[index].kind);

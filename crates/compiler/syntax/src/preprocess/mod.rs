@@ -472,6 +472,9 @@ impl<'a> Preprocessor<'a> {
     /// Ends a file: its conditionals must be closed.
     fn close_frame(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
+        if self.diagnostics.has_open_comment() {
+            return;
+        }
         for conditional in frame.conditionals {
             let message = "this condition has no `#endif`";
             let diagnostic = Diagnostic::error(codes::UNBALANCED_CONDITIONAL, conditional.span, message);
@@ -491,6 +494,10 @@ impl<'a> Preprocessor<'a> {
         let text = self.interner.text(token.text);
         let diagnostic = match token.kind {
             TokenKind::Unknown if text.is_empty() => return,
+            TokenKind::Unknown if text == "*/" => {
+                Diagnostic::error(codes::NO_COMMENT, token.span, "this `*/` ends no comment")
+                    .hint("the first `*/` after a `/*` ends the comment: comments do not nest")
+            }
             TokenKind::Unknown if text.starts_with(|first: char| first.is_alphabetic() || first == '_') => {
                 let message = format!("the name `{}` has letters that P4 does not allow", text.escape_debug());
                 if !self.foreign_words.insert(token.text) {

@@ -1,0 +1,7 @@
+#ifndef OTHER
+control c() {
+    apply {
+        /* this goes on and on
+    }
+}
+#endif
