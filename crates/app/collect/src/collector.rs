@@ -106,6 +106,11 @@ impl Collector {
         self.store.as_ref()?.counts().problem.as_deref()
     }
 
+    /// Reports that are not in the store because it could not be written.
+    pub fn lost_reports(&self) -> u64 {
+        self.store.as_ref().map_or(0, |store| store.counts().lost_reports)
+    }
+
     /// Takes a datagram. Returns what the analysis has found.
     pub fn receive(&mut self, datagram: &[u8], now_ns: u64) -> &[Event] {
         self.events.clear();

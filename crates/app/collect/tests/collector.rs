@@ -194,6 +194,7 @@ fn what_cannot_be_written_at_the_end_is_counted_as_lost() {
     assert!(collector.problem().is_some());
     let counts = metrics(&collector);
     assert_eq!(counts["forebay_store_reports_total lost"], 3);
+    assert_eq!(collector.lost_reports(), 3);
     assert_eq!(counts["forebay_store_waiting_reports"], 0);
 }
 

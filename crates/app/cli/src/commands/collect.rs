@@ -320,9 +320,24 @@ fn collect(arguments: &Arguments) -> Result<Status> {
     if let Some(error) = failed {
         return Err(error).context("no more reports can be received");
     }
-    match collector.problem() {
-        Some(_) => Ok(Status::Bad),
-        None => Ok(Status::Good),
+    Ok(match loss(collector.lost_reports(), collector.problem()) {
+        Some(loss) => {
+            output::error(&loss);
+            Status::Bad
+        }
+        None => Status::Good,
+    })
+}
+
+/// What is said at the end when the store does not have all reports.
+fn loss(reports: u64, problem: Option<&str>) -> Option<String> {
+    match (reports, problem) {
+        (0, None) => None,
+        (0, Some(problem)) => Some(problem.to_string()),
+        (_, Some(problem)) => Some(format!("{reports} reports are lost: {problem}")),
+        (_, None) => Some(format!(
+            "{reports} reports are lost: there was no room for them while the store could not be written"
+        )),
     }
 }
 
@@ -426,6 +441,13 @@ impl EventLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reports_are_not_lost_without_a_word() {
+        assert_eq!(loss(0, None), None);
+        assert_eq!(loss(3, Some("x: full")).as_deref(), Some("3 reports are lost: x: full"));
+        assert!(loss(3, None).is_some_and(|loss| loss.contains("no room")));
+    }
 
     #[test]
     fn the_time_of_reports_goes_on_when_the_clock_is_set_back() {
