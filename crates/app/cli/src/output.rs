@@ -4,7 +4,7 @@
 
 use crate::working;
 use anyhow::{Context, Result};
-use clap::error::ContextKind;
+use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -59,9 +59,15 @@ pub fn usage(error: clap::Error) -> clap::Error {
 
 /// What clap says, without its advice on usage.
 pub fn first_line(error: clap::Error) -> anyhow::Error {
+    let possible = match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) if !values.is_empty() => {
+            format!("; possible values: {}", values.join(", "))
+        }
+        _ => String::new(),
+    };
     let text = usage(error).to_string();
     let line = text.lines().next().unwrap_or_default();
-    anyhow::Error::msg(line.trim_start_matches("error: ").to_string())
+    anyhow::Error::msg(format!("{}{possible}", line.trim_start_matches("error: ")))
 }
 
 /// Sets how much is said from now on, and how.

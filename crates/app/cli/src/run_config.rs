@@ -137,7 +137,12 @@ fn argument<'a>(run: &'a Command, key: &str) -> Result<&'a Arg, String> {
         all.filter(|argument| !["config", "help", "version"].contains(&argument.get_id().as_str()))
     };
     of_command().find(|argument| name(argument) == key).ok_or_else(|| {
-        let near = closest_name(key, of_command().map(name));
+        // `-D` of the command line is `define` here.
+        let by_letter =
+            of_command().find(|argument| argument.get_short().is_some_and(|short| key == short.to_string()));
+        let near = by_letter
+            .map(name)
+            .or_else(|| closest_name(key, of_command().map(name)));
         let help = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         format!("`forebay run` has no option `{key}`{help}")
     })
@@ -248,6 +253,7 @@ mod tests {
             .arg(flag("workers").value_parser(clap::value_parser!(u8)))
             .arg(flag("busy-poll").action(ArgAction::SetTrue))
             .arg(flag("grpc").num_args(0..=1))
+            .arg(flag("engine").value_parser(["interp", "jit"]))
     }
 
     fn read(text: &str, written: &[&str]) -> Result<Vec<String>, String> {
@@ -309,6 +315,10 @@ mod tests {
             error("workers = 1\n\nwrokers = 2\n"),
             ":3: `forebay run` has no option `wrokers`; did you mean `workers`?"
         );
+        let of_letter = ":1: `forebay run` has no option `i`; did you mean `interfaces`?";
+        assert_eq!(error("i = [\"1@a\"]\n"), of_letter);
+        let of_list = ":1: `engine`: invalid value 'fast'; possible values: interp, jit";
+        assert_eq!(error("engine = \"fast\"\n"), of_list);
         assert_eq!(
             error("busy-poll = 3\n"),
             ":1: `busy-poll` is true or false, not integer"
