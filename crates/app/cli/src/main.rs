@@ -88,6 +88,7 @@ Begin with:
   forebay check programs/l3fwd/l3fwd.p4    what is wrong with a program
   forebay test --all programs              the programs' tests
   forebay demo                             two switches at work
+The folder `programs` is in the sources of Forebay, and in share/forebay of its packages.
 Exit codes: 0 all is well, 1 the program or a test is wrong, 2 the command could not be done."
 )]
 struct CommandLine {
