@@ -3,8 +3,8 @@
 //! The order is by speed, measured (`docs/ports.md`): AF_XDP with the program in the driver, then packet sockets.
 //! AF_XDP through the kernel's stack (generic) is never chosen: it is not faster than a packet socket on every machine,
 //! and loses the super-frames of local senders. Nor is AF_XDP chosen for an interface with an address, which the kernel
-//! could not answer for any more, for a member of a bridge, which would get no frames of it, or for a TAP device or a
-//! bond, whose drivers run programs, but lose frames then.
+//! could not answer for any more, for a member of a bridge or the parent of a VLAN's interface, which would get no
+//! frames of it, or for a TAP device or a bond, whose drivers run programs, but lose frames then.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -188,10 +188,28 @@ impl Interface {
         if self.has_address() {
             return Some("it has an address".to_owned());
         }
-        let master = interface::master(self.index).ok().flatten()?;
-        let name = interface::interface_name(self.asking.as_fd(), master);
-        let name = name.map_or_else(|_| "another interface".to_owned(), |name| format!("`{name}`"));
-        Some(format!("it belongs to {name}"))
+        if let Some(master) = interface::master(self.index).ok().flatten() {
+            let name = interface::interface_name(self.asking.as_fd(), master);
+            let name = name.map_or_else(|_| "another interface".to_owned(), |name| format!("`{name}`"));
+            return Some(format!("it belongs to {name}"));
+        }
+        self.upper().map(|upper| format!("`{upper}` stands on it"))
+    }
+
+    /// An interface that stands on it: of a VLAN, a macvlan. None when `/sys` is that of another network namespace.
+    fn upper(&self) -> Option<String> {
+        let entries = std::fs::read_dir(self.folder()?).ok()?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names
+            .filter_map(|name| Some(name.strip_prefix("upper_")?.to_owned()))
+            .min()
+    }
+
+    /// Its folder in `/sys`; none when that is of another network namespace.
+    fn folder(&self) -> Option<String> {
+        let path = format!("/sys/class/net/{}", self.name);
+        let index = std::fs::read_to_string(format!("{path}/ifindex")).ok()?;
+        (index.trim().parse() == Ok(self.index)).then_some(path)
     }
 
     /// Whether the kernel itself is reached by it: it has an address that is good beyond its link.
@@ -215,12 +233,7 @@ pub(crate) struct QueueWatch {
 impl QueueWatch {
     /// For an interface that has `queues` now. None when `/sys` is that of another network namespace.
     pub(crate) fn begin(interface: &Interface, queues: u32) -> Option<QueueWatch> {
-        let path = format!("/sys/class/net/{}", interface.name);
-        let index = std::fs::read_to_string(format!("{path}/ifindex")).ok()?;
-        if index.trim().parse() != Ok(interface.index) {
-            return None;
-        }
-        let folder = File::open(format!("{path}/queues")).ok()?;
+        let folder = File::open(format!("{}/queues", interface.folder()?)).ok()?;
         let links = folder.metadata().ok()?.nlink();
         Some(QueueWatch { folder, links, queues })
     }
@@ -236,8 +249,8 @@ impl QueueWatch {
     }
 }
 
-/// Notices when an interface gets an address, or becomes a member of a bridge: the kernel can do its part only when it
-/// gets the frames.
+/// Notices when an interface gets an address, becomes a member of a bridge, or another interface is made on it: the
+/// kernel can do its part only when it gets the frames.
 ///
 /// Asking takes the kernel's lock for changes of interfaces, for which a worker must not wait. It is done when the kernel
 /// has told of a change, by a socket that is read without the lock.

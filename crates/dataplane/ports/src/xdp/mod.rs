@@ -149,7 +149,7 @@ impl XdpPort {
         match self.state {
             PortState::Gone => Err(PortError::Gone {
                 port: self.interface.name.clone(),
-                detail: "the interface was deleted or moved to another network namespace, or has other queues, a larger MTU or an address, or is a member of a bridge"
+                detail: "the interface was deleted or moved to another network namespace, or has other queues, a larger MTU or an address, is a member of a bridge, or carries another interface"
                     .to_owned(),
             }),
             _ => Ok(()),

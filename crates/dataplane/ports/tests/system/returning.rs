@@ -135,6 +135,24 @@ fn a_member_of_a_bridge_is_the_bridges_too() {
 }
 
 #[test]
+fn an_interface_under_another_one_is_the_others_too() {
+    let Some(network) = Network::new() else { return };
+    network.switch.enter_with_sysfs(|| {
+        let spec = PortSpec::parse("0@s0").expect("a correct text");
+        let mut opened = open(&spec, &OpenOptions::default()).expect("the interface is there");
+        wait_for(&mut *opened.port, PortState::Up);
+        assert_eq!(opened.means.now().kind, "xdp");
+        // A VLAN's is the same to it; not every kernel has them.
+        network.switch.ip("link add above0 link s0 type macvlan");
+        wait_for(&mut *opened.port, PortState::Gone);
+        wait_for(&mut *opened.port, PortState::Up);
+        let means = opened.means.now();
+        assert_eq!(means.kind, "packet", "{means}");
+        assert!(means.reason.expect("there is one").contains("`above0` stands on it"));
+    });
+}
+
+#[test]
 fn shares_of_an_interface_are_opened_again_together() {
     let (Some(switch), Some(host)) = (Namespace::new(), Namespace::new()) else {
         return;
