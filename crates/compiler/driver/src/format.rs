@@ -33,7 +33,11 @@ impl Format {
     pub fn of_file<E>(path: &Path, text: impl FnOnce() -> Result<String, E>) -> Result<Format, E> {
         Ok(match path.extension().and_then(|extension| extension.to_str()) {
             Some("ir" | "txt") => Format::Ir,
-            Some("json") => Format::of_text(&text()?),
+            Some("json") => match text()? {
+                // What a compiler leaves that was interrupted.
+                blank if blank.trim().is_empty() => Format::Bmv2,
+                text => Format::of_text(&text),
+            },
             _ => Format::P4,
         })
     }
@@ -60,6 +64,7 @@ mod tests {
         assert_eq!(of("a", Err(())), Ok(Format::P4));
         assert_eq!(of("a.json", Ok("{}")), Ok(Format::Bmv2));
         assert_eq!(of("a.json", Ok("program v1model")), Ok(Format::Ir));
+        assert_eq!(of("a.json", Ok("\n")), Ok(Format::Bmv2));
         assert_eq!(of("a.json", Err(())), Err(()));
     }
 }
