@@ -270,7 +270,7 @@ impl NeedWatch {
 
     /// Whether the kernel needs the interface's frames now. One that was renamed cannot be opened again by its name.
     pub(crate) fn is_needed(&mut self, interface: &Interface) -> bool {
-        let has_changed = interface::take_interface_changes(self.changes.as_fd());
+        let has_changed = interface::take_interface_changes(self.changes.as_fd(), interface.index);
         let is_due = std::mem::take(&mut self.is_new) || has_changed;
         is_due && interface.has_its_name() && interface.kernel_need().is_some()
     }

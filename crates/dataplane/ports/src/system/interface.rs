@@ -22,6 +22,10 @@ const TUN_QUEUES: u16 = 8;
 /// Bytes before the attributes of an answer about an interface: `struct nlmsghdr`, `struct ifinfomsg`.
 const ATTRIBUTES_AT: usize = 32;
 
+/// Where the number of the interface stands in a message about it, or about its address: after `struct nlmsghdr` and
+/// four bytes.
+const INDEX_AT: usize = 20;
+
 /// An interface request that names an interface.
 fn interface_request(name: &str) -> io::Result<ifreq> {
     // SAFETY: plain old data, see the module.
@@ -326,10 +330,11 @@ pub(crate) fn interface_changes() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Takes all that such a socket was told; returns whether that was anything. It does not wait.
-pub(crate) fn take_interface_changes(socket: BorrowedFd<'_>) -> bool {
-    // That there is a message is enough; its rest is cut off.
-    let mut beginning = [0u8; 16];
+/// Takes all that such a socket was told; returns whether that was anything about the interface with this number. It
+/// does not wait.
+pub(crate) fn take_interface_changes(socket: BorrowedFd<'_>, index: c_int) -> bool {
+    // The rest of a message is cut off.
+    let mut beginning = [0u8; INDEX_AT + size_of::<c_int>()];
     let mut has_changed = false;
     loop {
         // SAFETY: pointer and length describe `beginning`, borrowed for the call.
@@ -344,7 +349,7 @@ pub(crate) fn take_interface_changes(socket: BorrowedFd<'_>) -> bool {
         match check(received as c_int) {
             // There were more messages than the kernel keeps.
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => has_changed = true,
-            Ok(1..) => has_changed = true,
+            Ok(1..) => has_changed |= beginning[INDEX_AT..] == index.to_ne_bytes(),
             Ok(_) | Err(_) => return has_changed,
         }
     }
