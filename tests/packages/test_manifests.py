@@ -33,14 +33,15 @@ def check(condition, what):
 
 def in_environment():
     """Starts this program again with the packages that it needs."""
-    interpreter = ENVIRONMENT / "bin/python"
+    interpreter, complete = ENVIRONMENT / "bin/python", ENVIRONMENT / "complete"
     if pathlib.Path(sys.prefix) == ENVIRONMENT:
         return
-    if not interpreter.exists():
+    if not complete.exists():
         subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
         subprocess.run(
             [interpreter, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", *PACKAGES], check=True
         )
+        complete.touch()
     os.execv(interpreter, [interpreter, *sys.argv])
 
 
