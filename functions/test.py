@@ -19,7 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 ENVIRONMENT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "functions"
-PACKAGES = ["scapy==2.8.0", "finsy==0.30"]
+PACKAGES = ["scapy==2.8.0", "finsy==0.30", "opentelemetry-proto==1.45.2"]
 
 
 def python():
