@@ -31,9 +31,9 @@ def write_settings(path, **changes):
     path.write_text(text)
 
 
-def start_gnb(namespace, address, uplink=0x1001, downlink=0x2001):
+def start_gnb(namespace, address, uplink=0x1001, downlink=0x2001, upf="192.168.3.1"):
     gnb = namespace.start(
-        sys.executable, HERE / "gnb.py", "--bind", address, "--upf", "192.168.3.1",
+        sys.executable, HERE / "gnb.py", "--bind", address, "--upf", upf,
         "--uplink-teid", hex(uplink), "--downlink-teid", hex(downlink),
     )  # fmt: skip
     wait_until(lambda: "ready" in gnb.output.read_text() or gnb.poll() is not None, "gnb.py starts")
