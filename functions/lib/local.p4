@@ -67,10 +67,42 @@ control AnswerArp(inout ethernet_t ethernet, inout arp_t arp, in bit<9> port, ou
     }
 }
 
-// Answers neighbour solicitations with the source link-layer address option for addresses of its table. The caller has checked the ICMPv6 type.
+// Whether a neighbour solicitation can be answered: it has the source link-layer address option. The caller has checked the ICMPv6 type.
 // Duplicate address detection is not answered: it has no source, and with a nonce (RFC 7527) an option of another type.
+bool is_answerable(in ipv6_t ipv6, in icmpv6_t icmpv6, in neighbour_t neighbour) {
+    // RFC 4861 §7.1.1: a hop limit of 255 shows that the message comes from the link.
+    return ipv6.hop_limit == 255 && icmpv6.code == 0 && neighbour.option_type == ND_SOURCE_LINK_LAYER_ADDRESS
+        && neighbour.option_length == 1 && ipv6.src_addr != 0;
+}
+
+// Turns a neighbour solicitation into its advertisement.
+control AdvertiseNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmpv6_t icmpv6, inout neighbour_t neighbour,
+                           in mac_address_t own_mac) {
+    apply {
+        ethernet.dst_addr = neighbour.mac;
+        ethernet.src_addr = own_mac;
+        ipv6.dst_addr = ipv6.src_addr;
+        ipv6.src_addr = neighbour.target;
+        ipv6.payload_len = 32;
+        icmpv6.type = ICMPV6_NEIGHBOUR_ADVERTISEMENT;
+        // Solicited, override.
+        neighbour.flags = 3;
+        neighbour.reserved = 0;
+        neighbour.option_type = ND_TARGET_LINK_LAYER_ADDRESS;
+        neighbour.option_length = 1;
+        neighbour.mac = own_mac;
+        // Pseudo header (length 32), type and code, flags, target, option type and length.
+        bit<32> sum = checksum_words128(ipv6.src_addr) + checksum_words128(ipv6.dst_addr) + 32
+            + (bit<32>) IP_PROTOCOL_ICMPV6 + 0x8800 + 0x6000
+            + checksum_words128(neighbour.target) + 0x0201 + checksum_words48(neighbour.mac);
+        icmpv6.checksum = ~checksum_fold(sum);
+    }
+}
+
+// Answers neighbour solicitations for addresses of its table.
 control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmpv6_t icmpv6, inout neighbour_t neighbour,
                         in bit<9> port, out bool answered) {
+    AdvertiseNeighbour() advertise;
     mac_address_t own_mac = 0;
 
     action nd_advertise(mac_address_t mac) {
@@ -92,27 +124,9 @@ control AnswerNeighbour(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmp
 
     apply {
         answered = false;
-        // RFC 4861 §7.1.1: a hop limit of 255 shows that the message comes from the link.
-        if (ipv6.hop_limit == 255 && icmpv6.code == 0 && neighbour.option_type == ND_SOURCE_LINK_LAYER_ADDRESS
-            && neighbour.option_length == 1 && ipv6.src_addr != 0 && nd_ipv6.apply().hit) {
+        if (is_answerable(ipv6, icmpv6, neighbour) && nd_ipv6.apply().hit) {
             answered = true;
-            ethernet.dst_addr = neighbour.mac;
-            ethernet.src_addr = own_mac;
-            ipv6.dst_addr = ipv6.src_addr;
-            ipv6.src_addr = neighbour.target;
-            ipv6.payload_len = 32;
-            icmpv6.type = ICMPV6_NEIGHBOUR_ADVERTISEMENT;
-            // Solicited, override.
-            neighbour.flags = 3;
-            neighbour.reserved = 0;
-            neighbour.option_type = ND_TARGET_LINK_LAYER_ADDRESS;
-            neighbour.option_length = 1;
-            neighbour.mac = own_mac;
-            // Pseudo header (length 32), type and code, flags, target, option type and length.
-            bit<32> sum = checksum_words128(ipv6.src_addr) + checksum_words128(ipv6.dst_addr) + 32
-                + (bit<32>) IP_PROTOCOL_ICMPV6 + 0x8800 + 0x6000
-                + checksum_words128(neighbour.target) + 0x0201 + checksum_words48(neighbour.mac);
-            icmpv6.checksum = ~checksum_fold(sum);
+            advertise.apply(ethernet, ipv6, icmpv6, neighbour, own_mac);
         }
     }
 }

@@ -174,8 +174,8 @@ def table_entries(settings):
         if own.get("gtpu", True):
             version = 6 if is_ipv6 else 4
             yield entry(f"own_ipv{version}", {f"hdr.ipv{version}.dst_addr": own["address"]}, "own", mac=mac)
-        if not is_ipv6:
-            yield entry("arp_ipv4", {"hdr.arp.target_ip": own["address"]}, "own", mac=mac)
+        table, key = ("nd_ipv6", "hdr.neighbour.target") if is_ipv6 else ("arp_ipv4", "hdr.arp.target_ip")
+        yield entry(table, {key: own["address"]}, "own", mac=mac)
     for session in settings.get("session", []):
         yield from reversed(list(session_entries(session, source(settings, session["gnb"]))))
 

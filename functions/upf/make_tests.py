@@ -17,8 +17,13 @@ from scapy.contrib.gtp import GTP_U_Header, GTPPDUSessionContainer
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
+    ICMPv6ND_NA,
+    ICMPv6ND_NS,
     ICMPv6ND_RA,
     ICMPv6ND_RS,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptSrcLLAddr,
+    ICMPv6NDOptUnknown,
     IPv6,
     IPv6ExtHdrDestOpt,
     IPv6ExtHdrHopByHop,
@@ -88,6 +93,7 @@ PORTS = [
     f"add own_ipv4 hdr.ipv4.dst_addr:{number(UPF_N3)} own(mac:{mac(UPF_N3_MAC)})",
     f"add own_ipv6 hdr.ipv6.dst_addr:{number(UPF_N3_V6)} own(mac:{mac(UPF_N3_MAC)})",
     f"add arp_ipv4 hdr.arp.target_ip:{number(UPF_N3)} own(mac:{mac(UPF_N3_MAC)})",
+    f"add nd_ipv6 hdr.neighbour.target:{number(UPF_N3_V6)} own(mac:{mac(UPF_N3_MAC)})",
     "add routes_ipv4 ipv4_dst:0/0 to_next_hop(next_hop:2)",
     f"add routes_ipv4 ipv4_dst:{number('192.168.3.0')}/24 to_next_hop(next_hop:1)",
     "add routes_ipv6 ipv6_dst:0/0 to_next_hop(next_hop:2)",
@@ -364,7 +370,37 @@ def path_management():
         frame.dst = "ff:ff:ff:ff:ff:ff"
         test.packet(N3, frame)
     test.counter("drops", DROPS.index("group"), 3)
+    neighbours(test)
     return test
+
+
+def neighbours(test):
+    """Neighbour discovery for the UPF's own addresses."""
+    test.say("A neighbour solicitation for the address of the UPF, to its group and to itself.")
+    source = ICMPv6NDOptSrcLLAddr(lladdr=GNB_MAC)
+    advertisement = IPv6(src=UPF_N3_V6, dst=GNB_V6, hlim=255) / ICMPv6ND_NA(tgt=UPF_N3_V6, R=0, S=1, O=1)
+    answer = FROM_N3 / advertisement / ICMPv6NDOptDstLLAddr(lladdr=UPF_N3_MAC)
+    group = Ether(src=GNB_MAC, dst="33:33:ff:00:00:01") / IPv6(src=GNB_V6, dst="ff02::1:ff00:1", hlim=255)
+    itself = ON_N3 / IPv6(src=GNB_V6, dst=UPF_N3_V6, hlim=255)
+    for to in (group, itself):
+        test.through(N3, to / ICMPv6ND_NS(tgt=UPF_N3_V6) / source, N3, answer)
+    test.say("Not answered: one for another address, from beyond the link, for duplicate address detection, with another option.")
+    test.packet(N3, group / ICMPv6ND_NS(tgt="2001:db8:3::77") / source)
+    for changes in ({"hlim": 254}, {"src": "::"}):
+        other = group.copy()
+        for field, value in changes.items():
+            setattr(other[IPv6], field, value)
+        test.packet(N3, other / ICMPv6ND_NS(tgt=UPF_N3_V6) / source)
+    test.packet(N3, group / ICMPv6ND_NS(tgt=UPF_N3_V6))
+    nonce = ICMPv6NDOptUnknown(type=14, len=1, data=bytes(range(6)))
+    test.packet(N3, group / ICMPv6ND_NS(tgt=UPF_N3_V6) / nonce)
+    test.counter("drops", DROPS.index("group"), 8)
+    test.say("One that ends early is malformed.")
+    test.packet(N3, bytes(group / ICMPv6ND_NS(tgt=UPF_N3_V6) / source)[:80])
+    test.counter("drops", DROPS.index("malformed"), 1)
+    test.say("One for a UE that comes to the UPF as its router goes the way of its other packets.")
+    ask = IPv6(src=SERVER_V6, dst=UE_V6, hlim=255) / ICMPv6ND_NS(tgt=UE_V6) / ICMPv6NDOptSrcLLAddr(lladdr=ROUTER_MAC)
+    test.through(N6, ON_N6 / ask, N3, downlink(hop_further(ask)))
 
 
 def packet_in(reason, session, port, frame, application=0):

@@ -5,6 +5,7 @@
 
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
+#include "../lib/local.p4"
 
 #ifndef CPU_PORT
 #define CPU_PORT 510
@@ -94,6 +95,9 @@ struct headers_t {
     ipv4_options_t ipv4_options;
     ipv6_t ipv6;
     ipv6_extension_t[4] extensions;
+    // A neighbour solicitation.
+    icmpv6_t icmpv6;
+    neighbour_t neighbour;
     icmp_t icmp;
     udp_t udp;
     gtpu_t gtpu;
@@ -221,11 +225,26 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         verify(hdr.ipv6.version == 6, error.ParserInvalidArgument);
         meta.ip_bytes = hdr.ipv6.payload_len + IPV6_BYTES;
         meta.protocol = hdr.ipv6.next_header;
-        transition select(hdr.ipv6.next_header) {
-            IP_PROTOCOL_UDP: parse_udp;
-            IP_PROTOCOL_TCP: parse_ports;
+        transition select(hdr.ipv6.next_header, hdr.ipv6.payload_len) {
+            (IP_PROTOCOL_UDP, _): parse_udp;
+            (IP_PROTOCOL_TCP, _): parse_ports;
+            (IP_PROTOCOL_ICMPV6, 32): parse_icmpv6;
             default: other_protocol;
         }
+    }
+
+    // A neighbour solicitation with the option that answers need has 32 bytes.
+    state parse_icmpv6 {
+        transition select(packet.lookahead<bit<8>>()) {
+            ICMPV6_NEIGHBOUR_SOLICITATION: parse_neighbour;
+            default: accept;
+        }
+    }
+
+    state parse_neighbour {
+        packet.extract(hdr.icmpv6);
+        packet.extract(hdr.neighbour);
+        transition accept;
     }
 
     // Filters are about what is behind extension headers: up to four, of up to 256 bytes each. GTP-U to this UPF has none.

@@ -5,8 +5,9 @@
 
 #include "packet.p4"
 
-// Answers ARP and echo requests for the addresses of the UPF itself. `is_own`: the packet is to one of them.
+// Answers ARP, neighbour solicitations and echo requests for the addresses of the UPF itself. `is_own`: the packet is to one of them.
 control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_spec, out bool is_own, out bool answered) {
+    AdvertiseNeighbour() advertise;
     mac_address_t own_mac = 0;
 
     action own(mac_address_t mac) {
@@ -41,6 +42,19 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
     table arp_ipv4 {
         key = {
             hdr.arp.target_ip: exact;
+        }
+        actions = {
+            own;
+            NoAction;
+        }
+        default_action = NoAction();
+        size = 64;
+    }
+
+    // Addresses for which neighbour solicitations are answered.
+    table nd_ipv6 {
+        key = {
+            hdr.neighbour.target: exact;
         }
         actions = {
             own;
@@ -95,6 +109,14 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
             if (is_own && hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && hdr.icmp.code == 0) {
                 answer_ping();
                 answered = true;
+            }
+        } else if (hdr.neighbour.isValid()) {
+            if (is_answerable(hdr.ipv6, hdr.icmpv6, hdr.neighbour) && nd_ipv6.apply().hit) {
+                advertise.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6, hdr.neighbour, own_mac);
+                send_back();
+                answered = true;
+            } else {
+                is_own = own_ipv6.apply().hit;
             }
         } else if (hdr.ipv6.isValid()) {
             is_own = own_ipv6.apply().hit;

@@ -47,13 +47,14 @@ def test(bed):
         return
     switch, gnb, server = make(bed)
     gnb.run("ip", "address", "add", f"{GNB}/64", "dev", "eth0", "nodad")
-    gnb.run("ip", "neigh", "add", UPF, "lladdr", "02:00:00:00:03:01", "dev", "eth0")
     start_upf(bed, switch)
     start_gnb(gnb, GNB, upf=UPF)
     n3, n6 = gnb.capture("eth0"), server.capture("eth0")
     gnb.run("ping", "-c", "3", "-i", "0.2", "-I", UE, SERVER)
     gnb.run("ping", "-c", "3", "-i", "0.2", "-I", UE_V6, SERVER_V6)
     check(True, "the UE pings the data network over IPv4 and IPv6")
+    found = gnb.run("ip", "neigh", "show", UPF)
+    check("02:00:00:00:03:01" in found, "the gNB has found the UPF by neighbour discovery")
     server.start("iperf3", "-s")
     wait_until(lambda: server.succeeds("sh", "-c", "ss -ltn | grep -q :5201"), "iperf3 listens")
     for what, options in (("uplink", ()), ("downlink", ("-R",))):

@@ -127,7 +127,9 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             drop(DROP_MALFORMED);
             return;
         }
-        if (hdr.ethernet.dst_addr[40:40] == 1 && (hdr.ipv4.isValid() || hdr.ipv6.isValid())) {
+        // Neighbour solicitations come to a group of stations.
+        bool is_for_group = hdr.ethernet.dst_addr[40:40] == 1 && (hdr.ipv4.isValid() || hdr.ipv6.isValid());
+        if (is_for_group && !hdr.neighbour.isValid()) {
             drop(DROP_GROUP);
             return;
         }
@@ -135,6 +137,10 @@ control UpfIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         bool answered;
         local.apply(hdr, standard_metadata.ingress_port, standard_metadata.egress_spec, is_own, answered);
         if (answered) {
+            return;
+        }
+        if (is_for_group) {
+            drop(DROP_GROUP);
             return;
         }
         if (!hdr.ipv4.isValid() && !hdr.ipv6.isValid()) {
@@ -337,6 +343,8 @@ control UpfDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.ipv4_options);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.extensions);
+        packet.emit(hdr.icmpv6);
+        packet.emit(hdr.neighbour);
         packet.emit(hdr.icmp);
         packet.emit(hdr.udp);
         packet.emit(hdr.gtpu);

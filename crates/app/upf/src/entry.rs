@@ -9,6 +9,7 @@ pub(crate) enum Table {
     OwnIpv4,
     OwnIpv6,
     ArpIpv4,
+    NdIpv6,
     NextHops,
     RoutesIpv4,
     RoutesIpv6,

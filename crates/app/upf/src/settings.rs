@@ -209,11 +209,13 @@ impl Settings {
                     }
                     entries.insert(Key::new(Table::ArpIpv4, key), action);
                 }
-                IpAddr::V6(address) if own.gtpu => {
-                    entries.insert(Key::new(Table::OwnIpv6, [Match::exact(u128::from(address))]), action);
+                IpAddr::V6(address) => {
+                    let key = [Match::exact(u128::from(address))];
+                    if own.gtpu {
+                        entries.insert(Key::new(Table::OwnIpv6, key), action.clone());
+                    }
+                    entries.insert(Key::new(Table::NdIpv6, key), action);
                 }
-                // Neighbour solicitations are not answered.
-                IpAddr::V6(_) => {}
             }
         }
         for (index, hop) in self.next_hop.iter().enumerate() {

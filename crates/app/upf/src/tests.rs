@@ -131,7 +131,10 @@ fn tunnels_end_at_addresses_for_gtp_u_alone() {
         entries.keys().filter(|key| key.table == table).count()
     };
     assert_eq!((count(EXAMPLE, Table::OwnIpv4), count(EXAMPLE, Table::ArpIpv4)), (1, 2));
-    assert_eq!(count(&of_ipv6, Table::OwnIpv6), 0);
+    assert_eq!(
+        (count(&of_ipv6, Table::OwnIpv6), count(&of_ipv6, Table::NdIpv6)),
+        (0, 1)
+    );
     assert_eq!(
         count(&of_ipv6.replace("gtpu = false", "gtpu = true"), Table::OwnIpv6),
         1

@@ -11,6 +11,7 @@ pub(super) const TABLES: &[(Table, &str, &[&str])] = &[
     (Table::OwnIpv4, "own_ipv4", &["hdr.ipv4.dst_addr"]),
     (Table::OwnIpv6, "own_ipv6", &["hdr.ipv6.dst_addr"]),
     (Table::ArpIpv4, "arp_ipv4", &["hdr.arp.target_ip"]),
+    (Table::NdIpv6, "nd_ipv6", &["hdr.neighbour.target"]),
     (Table::NextHops, "next_hops", &["meta.next_hop"]),
     (Table::RoutesIpv4, "routes_ipv4", &["ipv4_dst"]),
     (Table::RoutesIpv6, "routes_ipv6", &["ipv6_dst"]),
