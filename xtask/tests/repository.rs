@@ -65,6 +65,8 @@ const PURE: &[&str] = &[
     "sim",
     "experiments",
     "allocation",
+    "stf",
+    "baseline",
 ];
 
 fn root() -> PathBuf {
@@ -210,6 +212,22 @@ fn pure_crates_let_clippy_watch_them() {
         assert!(
             source.contains("deny(clippy::disallowed_methods, clippy::disallowed_types)"),
             "{name} is pure and does not say so in its src/lib.rs"
+        );
+    }
+}
+
+/// A crate is pure, or ARCHITECTURE.md names it among those that touch the system.
+#[test]
+fn crates_that_touch_the_system_are_named() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let from = text.find("**Pure crates stay pure.**").expect("the invariant");
+    let named = text[from..].split("touch the system").next().expect("its sentence");
+    for (package, room) in rooms() {
+        let name = package.strip_prefix("forebay-").unwrap_or(&package);
+        let is_named = room == "app" || named.contains(&format!("`{name}`"));
+        assert!(
+            is_named != PURE.contains(&name),
+            "{name}: pure crates are in PURE, the others in the sentence of ARCHITECTURE.md"
         );
     }
 }

@@ -16,6 +16,8 @@
 //!
 //! Their tables are filled when they are made and do not change.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod aggregate;
 mod crc32;
 pub mod disaggregate;

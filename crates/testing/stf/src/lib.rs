@@ -3,6 +3,7 @@
 //! [`run`] runs a [`Test`](forebay_entries::Test), which [`forebay_entries::parse`] reads, against a switch in memory.
 //! The [`Outcome`] says what failed. [`run_both`] compares the two engines, [`run_switch_and_chip`] the two switches.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
 
 mod bench;
