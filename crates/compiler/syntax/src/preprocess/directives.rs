@@ -66,7 +66,8 @@ impl Preprocessor<'_> {
             "error" => self.message(Severity::Error, codes::ERROR_DIRECTIVE, span, rest),
             "warning" => self.message(Severity::Warning, codes::WARNING_DIRECTIVE, span, rest),
             "line" => self.line_directive(span, rest),
-            "pragma" | "ident" => {}
+            "pragma" => self.pragma(rest),
+            "ident" => {}
             _ if name.kind == TokenKind::Integer => self.line_directive(span, &line),
             _ => self.unknown_directive(span, &line),
         }
@@ -154,6 +155,14 @@ impl Preprocessor<'_> {
                 span,
                 "this text has no effect",
             ));
+        }
+    }
+
+    /// `#pragma once`: the file is not read again. Other pragmas are those of C compilers.
+    fn pragma(&mut self, rest: &[Token]) {
+        let is_once = rest.first().is_some_and(|word| word.spelling(&self.interner) == "once");
+        if let Some(frame) = self.frames.last().filter(|_| is_once) {
+            self.once.insert(frame.file);
         }
     }
 
@@ -269,9 +278,19 @@ impl Preprocessor<'_> {
             self.missing_file = true;
             return self.diagnostics.push(diagnostic.hint(hint));
         };
+        if self.is_read_once(&found.text) {
+            return;
+        }
         let known = self.sources.find(&found.name).filter(|id| self.files.contains_key(id));
         let file = known.unwrap_or_else(|| self.sources.add(&found.name, found.text, Some(span)));
         self.open(file);
+    }
+
+    /// Whether a file with this text was read and has `#pragma once`. The text decides, as one file can be found under
+    /// several names: by a link, or by a folder of `-I` that is written in another way.
+    fn is_read_once(&self, text: &str) -> bool {
+        let mut files = self.once.iter().filter_map(|file| self.sources.file(*file));
+        files.any(|file| *file.text == *text)
     }
 
     /// The built-in file in place of one of p4c's own, which a program includes by its place on another machine.

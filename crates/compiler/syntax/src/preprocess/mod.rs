@@ -178,6 +178,8 @@ struct Preprocessor<'a> {
     budget: usize,
     /// What may still be read of [`MAX_READ`].
     readable: usize,
+    /// Files with `#pragma once`, which are not read again.
+    once: HashSet<FileId>,
     /// Whether a file that is included was not found.
     missing_file: bool,
     /// The end of the last line that was ignored because it is no directive.
@@ -206,6 +208,7 @@ impl<'a> Preprocessor<'a> {
             macro_uses: Vec::new(),
             budget: MAX_TOKENS,
             readable: MAX_READ,
+            once: HashSet::new(),
             missing_file: false,
             ignored: None,
             foreign_words: HashSet::new(),

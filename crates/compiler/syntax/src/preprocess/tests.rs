@@ -107,6 +107,23 @@ fn files_are_included_with_guards() {
 }
 
 #[test]
+fn files_with_pragma_once_are_read_once() {
+    let text = "#pragma once\n#include \"sub/b.p4\"\na";
+    let files = MemorySources::new()
+        .with("a.p4", text)
+        .with("link.p4", text)
+        .with("sub/b.p4", "#pragma once // a guard\n#include \"../a.p4\"\nb")
+        .with("other.p4", "#pragma other\n#if 0\n#pragma once\n#endif\no");
+    let includes = ["a", "sub/../a", "sub/b", "link", "other", "other"];
+    let main: String = includes
+        .iter()
+        .map(|name| format!("#include \"{name}.p4\"\n"))
+        .collect();
+    let (out, diagnostics) = run_with(files, &main, &[]);
+    assert_eq!((out.as_str(), diagnostics.len()), ("b a o o", 0));
+}
+
+#[test]
 fn endless_includes_are_stopped() {
     let files = MemorySources::new().with("a.p4", "#include \"a.p4\"\n#include \"a.p4\"\n");
     let (_, diagnostics) = run_with(files, "#include \"a.p4\"\n", &[]);
