@@ -31,6 +31,24 @@ const OTHER_ARCHITECTURES: [&str; 13] = [
     "sume_switch.p4",
 ];
 
+/// What to do where the architecture of another target is included.
+fn about_architecture(path: &str) -> String {
+    let generation = match path {
+        "tna.p4" => 1,
+        "t2na.p4" => 2,
+        _ => {
+            return "this architecture is not built in: v1model.p4, psa.p4 and pna.p4 are; \
+                    to check against a file of your own, name its folder with -I"
+                .to_string();
+        }
+    };
+    format!(
+        "programs for Tofino are checked, not executed: `forebay check -I DIR -D __TARGET_TOFINO__={generation}`, where DIR \
+         has Tofino's include files, as p4c does in backends/tofino/bf-p4c/p4include; docs/architectures.md says what \
+         their externs are in v1model"
+    )
+}
+
 /// What follows a branch of a conditional.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Continuation {
@@ -267,11 +285,7 @@ impl Preprocessor<'_> {
                 _ if name != path && library.contains(&name) => {
                     format!("`{name}` is built in: write `#include <{name}>`")
                 }
-                _ if OTHER_ARCHITECTURES.contains(&path) => {
-                    "this architecture is not built in: v1model.p4, psa.p4 and pna.p4 are; \
-                     to check against a file of your own, name its folder with -I"
-                        .to_string()
-                }
+                _ if OTHER_ARCHITECTURES.contains(&path) => about_architecture(path),
                 Some(name) => format!("did you mean `{name}`?"),
                 None => "name the folder that contains it with -I".to_string(),
             };
