@@ -571,8 +571,7 @@ impl Checker {
         };
         let name = self.param_name(param).to_string();
         if ty.is_unknown() && matches!(self.param_type(param), Type::Var(_)) && !self.diagnostics.has_errors() {
-            let message = format!("the type of the argument for `{name}` cannot be inferred");
-            self.error(codes::CANNOT_INFER, value.span, message);
+            self.report_open_type(callable, param, &value);
         }
         match param.direction {
             Direction::Out | Direction::InOut => {
@@ -587,6 +586,26 @@ impl Checker {
                 Argument::Value(if is_wrong { self.invalid(value.span) } else { value })
             }
         }
+    }
+
+    /// Reports an argument for a parameter whose type is nowhere: mostly the object is declared with `_` for it.
+    fn report_open_type(&mut self, callable: &Callable, param: &Param, value: &Expr) {
+        let name = self.param_name(param);
+        let message = format!("the type of the argument for `{name}` cannot be inferred");
+        let mut diagnostic = Diagnostic::error(codes::CANNOT_INFER, value.span, message);
+        if let Type::Var(var) = self.param_type(param)
+            && callable.outer.get(*var).is_some()
+        {
+            let name = &self.program.type_vars[var.index()].name;
+            let wanted = match &value.ty {
+                Type::Int => "a type, as bit<32>,".to_string(),
+                ty => self.show(ty),
+            };
+            diagnostic = diagnostic.hint(format!(
+                "the object is declared with `_` for {name}: write {wanted} there"
+            ));
+        }
+        self.report(diagnostic);
     }
 
     /// An argument for an `out` or `inout` parameter: there are no conversions.
