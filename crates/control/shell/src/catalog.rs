@@ -268,7 +268,20 @@ pub fn select<'a>(
     names: &[&str],
     shown: impl IntoIterator<Item = &'a str>,
 ) -> Result<usize, Mistake> {
-    position(what, written, names)?.ok_or_else(|| Mistake::unknown(what, written, shown))
+    position(what, written, names)?.ok_or_else(|| {
+        let unknown = Mistake::unknown(what, written, shown);
+        match elsewhere(written, names).as_slice() {
+            [] => unknown,
+            [one] => unknown.help(format!("did you mean `{one}`?")),
+            several => unknown.help(format!("write one of {}", listed(several))),
+        }
+    })
+}
+
+/// The names that differ in what stands before the last component alone: entries of another program name its control.
+fn elsewhere<'n>(written: &str, names: &[&'n str]) -> Vec<&'n str> {
+    let last = written.rsplit_once('.').map_or("", |(_, last)| last);
+    names.iter().copied().filter(|name| ends_with(name, last)).collect()
 }
 
 /// The same for the parts of something: `owner` describes it.
@@ -323,6 +336,18 @@ pub fn short_names<'a>(names: &[&'a str]) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_another_control_are_proposed_in_full() {
+        let names = ["ingress.routing.ipv4_lpm", "ingress.acl", "egress.acl"];
+        let said = |written| {
+            let mistake = select("table", written, &names, ["ipv4_lpm", "ingress.acl", "egress.acl"]);
+            mistake.expect_err("no table").to_string()
+        };
+        assert!(said("MyIngress.ipv4_lpm").ends_with("did you mean `ingress.routing.ipv4_lpm`?"));
+        assert!(said("MyIngress.acl").ends_with("write one of `ingress.acl`, `egress.acl`"));
+        assert!(said("MyIngress.x").contains("there is `ipv4_lpm`, `ingress.acl`"));
+    }
 
     #[test]
     fn names_may_be_shortened() {
