@@ -13,6 +13,9 @@
 //! there is their latency that of the same queue, and growth from one to the other that of the look-up. Cases take
 //! turns, so that a machine whose speed changes does not favour one of them; of several trials the one with the middle
 //! median counts.
+//!
+//! More flows are more frames to copy from, which costs the tester, too. In memory each turn at the one rate therefore
+//! has the same trials on a wire in the place of the switch: what grows there is the tester's own.
 
 use crate::evaluation::Standing;
 use crate::frames::stream;
@@ -100,6 +103,10 @@ pub struct FlowResult {
     /// At the rate that all cases with frames of this length have in common.
     #[serde(default)]
     pub common: Option<LoadResult>,
+    /// The median of each turn at that rate on a wire in the place of the switch; none where the sender was late or the
+    /// machine disturbed all packets. Empty where there was no wire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wire_turns_ns: Vec<Option<u64>>,
 }
 
 impl FlowResult {
@@ -175,25 +182,45 @@ pub fn measure(
 ) -> Result<Vec<FlowResult>, String> {
     let mut counts = vec![1, table.rules];
     counts.dedup();
-    let mut routers = Vec::new();
+    let mut devices = Devices {
+        routers: Vec::new(),
+        wire: wire(place).map(|wire| Trials::new(wire, clock(place), PORTS, setting.effort())),
+    };
     for rules in counts {
         if matches!(place, Place::Interfaces { rules: own, .. } if *own != rules) {
             continue;
         }
         let device = device_with(table.kind, rules, place)?;
-        routers.push((rules, Trials::new(device, clock(place), PORTS, setting.effort())));
+        let trials = Trials::new(device, clock(place), PORTS, setting.effort());
+        devices.routers.push((rules, trials));
     }
     let mut cases = setting.cases(table.rules);
-    cases.retain(|case| routers.iter().any(|(rules, _)| *rules == case.rules));
+    cases.retain(|case| devices.routers.iter().any(|(rules, _)| *rules == case.rules));
     let mut results = Vec::new();
     for frame_bytes in &setting.frame_bytes {
-        let found = measure_size(&mut routers, table.kind, &cases, *frame_bytes, setting.turns)?;
+        let found = measure_size(&mut devices, table.kind, &cases, *frame_bytes, setting.turns)?;
         found.iter().for_each(&mut *told);
         results.extend(found);
     }
     // All lengths of a case together.
     results.sort_by_key(|result| cases.iter().position(|case| *case == result.case));
     Ok(results)
+}
+
+/// What the cases of a table are measured with.
+struct Devices {
+    /// For each number of rules, trials with the switch that has them.
+    routers: Vec<(u32, Trials)>,
+    /// Trials on a wire.
+    wire: Option<Trials>,
+}
+
+/// A wire in the place of the router. There is none between interfaces, where it would have to be plugged in.
+fn wire(place: &Place) -> Option<Device> {
+    match place {
+        Place::Memory => Some(device::wire(&PORTS, &[(PORTS[0], PORTS[1])], QUEUE_PACKETS)),
+        Place::Interfaces { .. } => None,
+    }
 }
 
 fn device_with(kind: Kind, rules: u32, place: &Place) -> Result<Device, String> {
@@ -222,15 +249,19 @@ fn clock(place: &Place) -> Clock {
     }
 }
 
-/// Measures cases with frames of one length. `routers` has the device for each number of rules.
+/// A case with the index of its router and its frames.
+type Offered = (usize, Stream, FlowResult);
+
+/// Measures cases with frames of one length.
 fn measure_size(
-    routers: &mut [(u32, Trials)],
+    devices: &mut Devices,
     kind: Kind,
     cases: &[Case],
     frame_bytes: usize,
     turns: u32,
 ) -> Result<Vec<FlowResult>, String> {
-    let mut found: Vec<(usize, Stream, FlowResult)> = Vec::new();
+    let Devices { routers, wire } = devices;
+    let mut found: Vec<Offered> = Vec::new();
     for case in cases {
         let Some(router) = routers.iter().position(|(rules, _)| *rules == case.rules) else {
             continue;
@@ -246,40 +277,60 @@ fn measure_size(
             confirmed: highest.confirmed,
             loads: Vec::new(),
             common: None,
+            wire_turns_ns: Vec::new(),
         };
         found.push((router, stream, result));
     }
     for share in LOADS {
-        let loads = in_turns(routers, &found, turns, |_| share)?;
-        for ((.., result), load) in found.iter_mut().zip(loads) {
-            result.loads.extend(load);
+        let all = in_turns(routers, None, &found, turns, |_| share)?;
+        for ((.., result), trials) in found.iter_mut().zip(all) {
+            result.loads.extend(LoadResult::middle(trials.switch));
         }
     }
     let highest = found.iter().filter_map(|(.., result)| result.ndr_pps);
     let common_pps = COMMON_SHARE * highest.fold(f64::INFINITY, f64::min);
-    let loads = in_turns(routers, &found, turns, |highest_pps| common_pps / highest_pps)?;
-    for ((.., result), load) in found.iter_mut().zip(loads) {
-        result.common = load;
+    let all = in_turns(routers, wire.as_mut(), &found, turns, |highest_pps| {
+        common_pps / highest_pps
+    })?;
+    for ((.., result), trials) in found.iter_mut().zip(all) {
+        result.wire_turns_ns = LoadResult::turns_ns(&trials.wire);
+        result.common = LoadResult::middle(trials.switch);
     }
     Ok(found.into_iter().map(|(.., result)| result).collect())
 }
 
+/// Trials of a case, in the order of the turns.
+#[derive(Clone, Default)]
+struct CaseTrials {
+    switch: Vec<LoadResult>,
+    wire: Vec<LoadResult>,
+}
+
 /// Latency of each case at a share of its highest load, in trials that take turns; none where it has no highest load.
+/// In a turn, those on the wire follow those with the switch, which stay as close to one another as without a wire.
 fn in_turns(
     routers: &mut [(u32, Trials)],
-    cases: &[(usize, Stream, FlowResult)],
+    mut wire: Option<&mut Trials>,
+    cases: &[Offered],
     turns: u32,
     share: impl Fn(f64) -> f64,
-) -> Result<Vec<Option<LoadResult>>, String> {
-    let mut trials = vec![Vec::new(); cases.len()];
+) -> Result<Vec<CaseTrials>, String> {
+    let mut all = vec![CaseTrials::default(); cases.len()];
     for _ in 0..turns {
-        for ((router, stream, result), trials) in cases.iter().zip(&mut trials) {
+        for ((router, stream, result), trials) in cases.iter().zip(&mut all) {
             if let Some(pps) = result.ndr_pps {
-                trials.push(routers[*router].1.load(stream.clone(), share(pps), pps)?);
+                let load = routers[*router].1.load(stream.clone(), share(pps), pps)?;
+                trials.switch.push(load);
+            }
+        }
+        let Some(wire) = wire.as_deref_mut() else { continue };
+        for ((_, stream, result), trials) in cases.iter().zip(&mut all) {
+            if let Some(pps) = result.ndr_pps {
+                trials.wire.push(wire.load(stream.clone(), share(pps), pps)?);
             }
         }
     }
-    Ok(trials.into_iter().map(LoadResult::middle).collect())
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -316,6 +367,7 @@ mod tests {
                     .is_some_and(|load| (load.pps / common_pps - 1.0).abs() < 1e-9),
                 "{result:?}"
             );
+            assert_eq!(result.wire_turns_ns.len(), 2, "{result:?}");
         }
     }
 }

@@ -13,7 +13,10 @@ use std::fmt::Write;
 const TURNS_MIN: usize = 3;
 
 /// The case that others are compared with.
-const FIRST: &str = "R1F1";
+pub(crate) const FIRST: &str = "R1F1";
+
+/// The cases that are compared with it.
+pub(crate) const OTHERS: [&str; 3] = ["RmaxF1", "RmaxF1k", "RmaxFmax"];
 
 /// The load at which the latency of two cases is compared.
 #[derive(Clone, Copy)]
@@ -60,56 +63,91 @@ impl Condition {
 pub(crate) struct Growth {
     pub(crate) kind: Kind,
     pub(crate) frame_bytes: usize,
-    /// The median of the turns, in percent.
+    pub(crate) spread: Spread,
+}
+
+/// Growth in percent, by what turns say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    /// The median of the turns.
     pub(crate) percent: f64,
     /// The quartiles of the turns.
     quartiles: [f64; 2],
     /// The turns that count.
-    turns: usize,
+    pub(crate) turns: usize,
+}
+
+impl Spread {
+    /// Of the growth in each turn, where it counts; none where too few do.
+    pub(crate) fn of(turns: &[Option<f64>]) -> Option<Spread> {
+        let mut percents: Vec<f64> = turns.iter().flatten().copied().collect();
+        if percents.is_empty() || percents.len() < TURNS_MIN.min(turns.len()) {
+            return None;
+        }
+        percents.sort_by(f64::total_cmp);
+        let quantile = |share: f64| percents[((percents.len() - 1) as f64 * share).round() as usize];
+        Some(Spread {
+            percent: quantile(0.5),
+            quartiles: [0.25, 0.75].map(quantile),
+            turns: percents.len(),
+        })
+    }
+
+    /// As it stands in a table.
+    pub(crate) fn cell(&self) -> String {
+        let [low, high] = self.quartiles.map(short);
+        format!("{} ({low} to {high}, {})", short(self.percent), self.turns)
+    }
+}
+
+/// The growth from a latency to another, in percent.
+pub(crate) fn percent(before: f64, after: f64) -> f64 {
+    100.0 * (after / before - 1.0)
+}
+
+/// The growth in each turn from one case to another; none where a trial does not count.
+pub(crate) fn of_turns(before: &[Option<u64>], after: &[Option<u64>]) -> Vec<Option<f64>> {
+    let turns = before.iter().zip(after);
+    let growth = |(before, after): (&Option<u64>, &Option<u64>)| Some(percent((*before)? as f64, (*after)? as f64));
+    turns.map(growth).collect()
+}
+
+/// The result of the same table and length for a case.
+pub(crate) fn same<'a>(results: &'a [FlowResult], first: &FlowResult, case: &str) -> Option<&'a FlowResult> {
+    let is_same = |result: &&FlowResult| {
+        (result.kind, result.frame_bytes, result.case.name.as_str()) == (first.kind, first.frame_bytes, case)
+    };
+    results.iter().find(is_same)
 }
 
 /// Growth from R1F1 to `case` under `condition`, by kind and length; left out where too few turns count.
 pub(crate) fn growths(results: &[FlowResult], case: &str, condition: Condition) -> Vec<Growth> {
     let firsts = results.iter().filter(|result| result.case.name == FIRST);
     let growth = |first: &FlowResult| {
-        let is_other = |result: &&FlowResult| {
-            (result.kind, result.frame_bytes, result.case.name.as_str()) == (first.kind, first.frame_bytes, case)
-        };
-        let (before, after) = (condition.load(first)?, condition.load(results.iter().find(is_other)?)?);
-        let mut percents = of_turns(before, after)?;
-        percents.sort_by(f64::total_cmp);
-        let quantile = |share: f64| percents[((percents.len() - 1) as f64 * share).round() as usize];
+        let (before, after) = (condition.load(first)?, condition.load(same(results, first, case)?)?);
         Some(Growth {
             kind: first.kind,
             frame_bytes: first.frame_bytes,
-            percent: quantile(0.5),
-            quartiles: [0.25, 0.75].map(quantile),
-            turns: percents.len(),
+            spread: spread(before, after)?,
         })
     };
     firsts.filter_map(growth).collect()
 }
 
-/// The growth in each turn that counts; none where these are too few.
-fn of_turns(before: &LoadResult, after: &LoadResult) -> Option<Vec<f64>> {
-    let percent = |before: u64, after: u64| 100.0 * (after as f64 / before as f64 - 1.0);
-    if before.turns_ns.is_empty() || after.turns_ns.is_empty() {
-        // Records of before turns were kept have the middle medians.
-        let is_punctual = before.is_punctual(TURNS_MIN) && after.is_punctual(TURNS_MIN);
-        let medians = (before.undisturbed()?.p50_ns, after.undisturbed()?.p50_ns);
-        return is_punctual.then(|| vec![percent(medians.0, medians.1)]);
+/// The growth from one load to another; none where too few turns count.
+fn spread(before: &LoadResult, after: &LoadResult) -> Option<Spread> {
+    if !before.turns_ns.is_empty() && !after.turns_ns.is_empty() {
+        return Spread::of(&of_turns(&before.turns_ns, &after.turns_ns));
     }
-    let turns = before.turns_ns.iter().zip(&after.turns_ns);
-    let enough = TURNS_MIN.min(turns.len());
-    let percents: Vec<f64> = turns
-        .filter_map(|(before, after)| Some(percent((*before)?, (*after)?)))
-        .collect();
-    (percents.len() >= enough).then_some(percents)
+    // Records of before turns were kept have the middle medians.
+    let is_punctual = before.is_punctual(TURNS_MIN) && after.is_punctual(TURNS_MIN);
+    let medians = (before.undisturbed()?.p50_ns, after.undisturbed()?.p50_ns);
+    let growth = percent(medians.0 as f64, medians.1 as f64);
+    is_punctual.then(|| Spread::of(&[Some(growth)])).flatten()
 }
 
 /// Growth to every other case, by table, length and load.
 pub(crate) fn growth_table(results: &[FlowResult], out: &mut String) {
-    const OTHERS: [&str; 3] = ["RmaxF1", "RmaxF1k", "RmaxFmax"];
     out.push_str("## Growth of the median latency from R1F1, in percent\n\n| table | bytes | load | RmaxF1 | RmaxF1k | RmaxFmax |\n|---|---|---|---|---|---|\n");
     for first in results.iter().filter(|result| result.case.name == FIRST) {
         for condition in Condition::ALL {
@@ -117,10 +155,7 @@ pub(crate) fn growth_table(results: &[FlowResult], out: &mut String) {
                 let growth = growths(results, case, condition)
                     .into_iter()
                     .find(|growth| (growth.kind, growth.frame_bytes) == (first.kind, first.frame_bytes));
-                growth.map_or_else(String::new, |growth| {
-                    let [low, high] = growth.quartiles.map(short);
-                    format!("{} ({low} to {high}, {})", short(growth.percent), growth.turns)
-                })
+                growth.map_or_else(String::new, |growth| growth.spread.cell())
             };
             let [one, thousand, all] = OTHERS.map(cell);
             let (kind, bytes, load) = (first.kind.name(), first.frame_bytes, condition.name());
@@ -134,14 +169,15 @@ pub(crate) fn growth_table(results: &[FlowResult], out: &mut String) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::flows::Case;
     use crate::trials::BoxPlot;
     use forebay_tester::histogram::{Distribution, Histogram};
     use forebay_tester::search::{Confirmed, LimitedBy};
 
-    fn result(case: &str, p50_ns: u64, turns_ns: &[Option<u64>]) -> FlowResult {
+    /// A case with these medians of its turns at the one rate, and none on a wire.
+    pub(crate) fn result(case: &str, p50_ns: u64, turns_ns: &[Option<u64>]) -> FlowResult {
         let latency = Distribution {
             count: 1,
             p50_ns,
@@ -176,13 +212,16 @@ mod tests {
             confirmed: Confirmed::default(),
             loads: Vec::new(),
             common: Some(load),
+            wire_turns_ns: Vec::new(),
         }
     }
 
     fn growth(before: &[Option<u64>], after: &[Option<u64>]) -> Option<(f64, usize)> {
         let results = [result(FIRST, 100, before), result("RmaxF1k", 200, after)];
         let growths = growths(&results, "RmaxF1k", Condition::OneRate);
-        growths.first().map(|growth| (growth.percent.round(), growth.turns))
+        growths
+            .first()
+            .map(|growth| (growth.spread.percent.round(), growth.spread.turns))
     }
 
     /// The machine becomes twice as slow within the second turn, and stays so.

@@ -27,6 +27,7 @@ pub mod flows;
 pub mod frames;
 mod growth;
 pub mod machine;
+mod own_growth;
 pub mod report;
 pub mod ring;
 mod ring_report;

@@ -4,6 +4,7 @@ use crate::evaluation::{Evaluation, Figure, Found, Standing};
 use crate::flows::{FlowResult, LOADS};
 use crate::frames::CHECK_SEQUENCE_BYTES;
 use crate::growth::{Condition, growth_table, growths};
+use crate::own_growth::{own_growth_table, own_growths};
 use crate::rules::Kind;
 use crate::table_size::Attempt;
 use crate::trials::LoadResult;
@@ -91,9 +92,15 @@ impl Found {
                 let (kind, bytes, condition) = (growth.kind.name(), growth.frame_bytes, condition.name());
                 figure(
                     format!("growth of latency p50 from R1F1 to RmaxF1k (%), {kind}, {bytes} B, {condition}"),
-                    growth.percent,
+                    growth.spread.percent,
                 );
             }
+        }
+        for own in own_growths(&self.flows, "RmaxF1k") {
+            let (kind, bytes, condition) = (own.kind.name(), own.frame_bytes, Condition::OneRate.name());
+            let of = format!("from R1F1 to RmaxF1k (%), {kind}, {bytes} B, {condition}");
+            figure(format!("growth on a wire of latency p50 {of}"), own.wire.percent);
+            figure(format!("growth of the switch's own latency p50 {of}"), own.own.percent);
         }
         for result in &self.table_size {
             let size = result.operable().map_or(0, |attempt| attempt.size);
@@ -237,6 +244,7 @@ impl Found {
              search went on below each.\n\n",
         );
         growth_table(&self.flows, out);
+        own_growth_table(&self.flows, out);
     }
 
     fn size_table(&self, out: &mut String) {
@@ -655,6 +663,7 @@ mod tests {
             confirmed: Confirmed::default(),
             loads: Vec::new(),
             common: None,
+            wire_turns_ns: Vec::new(),
         };
         let row = |is_late| {
             let mut out = String::new();

@@ -122,10 +122,7 @@ impl LoadResult {
     pub fn middle(all: Vec<LoadResult>) -> Option<LoadResult> {
         let trials = all.len() as u64;
         let late_trials = all.iter().filter(|load| load.is_late).count() as u64;
-        let turns_ns = all
-            .iter()
-            .map(|load| load.undisturbed().map(|latency| latency.p50_ns))
-            .collect();
+        let turns_ns = LoadResult::turns_ns(&all);
         let counts = |load: &LoadResult| load.undisturbed().is_some();
         let has_good = all.iter().any(counts);
         let mut chosen: Vec<LoadResult> = all.into_iter().filter(|load| !has_good || counts(load)).collect();
@@ -139,6 +136,12 @@ impl LoadResult {
             turns_ns,
             ..middle
         })
+    }
+
+    /// The median of each trial, in their order; none where the sender was late or the machine disturbed all packets.
+    pub(crate) fn turns_ns(all: &[LoadResult]) -> Vec<Option<u64>> {
+        let median = |load: &LoadResult| load.undisturbed().map(|latency| latency.p50_ns);
+        all.iter().map(median).collect()
     }
 
     /// Whether all trials, or at least `trials_min` of them, had a punctual sender.
