@@ -1,6 +1,7 @@
 //! Headers of a flow and the frames that they make.
 
 mod layers;
+mod tunnel;
 
 use crate::field::{FRAMES_MAX, Field};
 use crate::node::{Node, Wrong};
@@ -8,8 +9,9 @@ use forebay_packet::checksum::Sum;
 use forebay_tester::tag::{TAG_BYTES, Tag};
 use forebay_traffic::{FrameSpec, Network, Transport, VlanTag};
 use layers::{
-    check_number, custom, ether_type, ipv4_fields, ipv6_fields, labels, macs, tag_fields, transport, vlan, vxlan,
+    arp, check_ether_type, check_protocol, custom, ether_type, ipv4_fields, ipv6_fields, labels, macs, tags, transport,
 };
+use tunnel::Tunnel;
 
 /// Bytes of the check sequence, which sizes of the API include.
 pub const CHECK_SEQUENCE_BYTES: usize = 4;
@@ -20,16 +22,34 @@ const VLAN_MAX: u128 = 4094;
 /// The headers of a flow, and the bytes that follow them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Headers {
-    macs: (Field, Field),
-    vlan: Option<(Field, Field)>,
+    /// Those of Ethernet; none of a packet that a tunnel carries without them.
+    link: Option<Link>,
     /// Labels of MPLS, from the outermost.
     labels: Vec<Label>,
     /// What follows the EtherType and the labels. The EtherType is that of the network header where there is one.
     inner: Inner,
-    /// Another frame within one of UDP.
+    /// A frame or packet within this one.
     tunnel: Option<Box<Tunnel>>,
     /// Bytes before the rest of the payload.
     custom: Vec<u8>,
+}
+
+/// Addresses of Ethernet, and tags from the outermost.
+#[derive(Clone, Debug, PartialEq)]
+struct Link {
+    source: Field,
+    destination: Field,
+    tags: Vec<TagFields>,
+}
+
+/// A tag of a VLAN (IEEE 802.1Q).
+#[derive(Clone, Debug, PartialEq)]
+struct TagFields {
+    /// Its EtherType.
+    protocol: Field,
+    priority: Field,
+    drop_eligible: Field,
+    identifier: Field,
 }
 
 /// What a frame carries.
@@ -37,6 +57,8 @@ pub struct Headers {
 enum Inner {
     /// Payload alone, with this EtherType.
     Payload(Field),
+    /// A packet of ARP for Ethernet and IPv4 (RFC 826).
+    Arp(Box<ArpFields>),
     /// A network header, and a transport header or the number of a protocol.
     Network(NetworkFields, TransportFields),
 }
@@ -75,6 +97,10 @@ struct TcpFields {
     flags: Vec<Field>,
 }
 
+/// From the type of hardware to the addresses of the target, each with its bytes.
+#[derive(Clone, Debug, PartialEq)]
+struct ArpFields(Vec<(Field, usize)>);
+
 /// A request or an answer of ICMP or ICMPv6.
 #[derive(Clone, Debug, PartialEq)]
 struct EchoFields {
@@ -93,30 +119,31 @@ struct Label {
     time_to_live: Field,
 }
 
-/// A header of VXLAN (RFC 7348) and the frame that follows it.
-#[derive(Clone, Debug, PartialEq)]
-struct Tunnel {
-    /// The flags, two reserved fields with 24 and 8 bits, and the identifier of the network.
-    flags: Field,
-    reserved: (Field, Field),
-    network: Field,
-    headers: Headers,
-}
-
 const LARGEST_MAC: u128 = (1 << 48) - 1;
 const LARGEST_WORD: u128 = (1 << 16) - 1;
-const LARGEST_BYTE: u128 = (1 << 8) - 1;
+const LARGEST_32: u128 = (1 << 32) - 1;
 const LARGEST_24: u128 = (1 << 24) - 1;
 const LARGEST_20: u128 = (1 << 20) - 1;
+const LARGEST_12: u128 = (1 << 12) - 1;
+const LARGEST_8: u128 = (1 << 8) - 1;
 
-/// The EtherType of MPLS, its labels at most, and the port of VXLAN.
+/// EtherTypes.
+const IPV4: u16 = 0x0800;
+const ARP: u16 = 0x0806;
+const IPV6: u16 = 0x86dd;
 const MPLS: u16 = 0x8847;
+
+/// Labels of MPLS, tags of VLANs, and tunnels in tunnels at most.
 const LABELS_MAX: usize = 20;
-const VXLAN_PORT: u128 = 4789;
+const TAGS_MAX: usize = 4;
+const TUNNELS_MAX: usize = 3;
 
 /// The numbers of protocols.
 pub const ICMP: u8 = 1;
 pub const ICMPV6: u8 = 58;
+
+/// Bytes of Ethernet addresses and EtherType.
+const ETHERNET_BYTES: usize = 14;
 
 /// Bytes of a header of IPv4, and its flags and fragment offset: where in their word each is, and its largest value.
 const IPV4_BYTES: usize = 20;
@@ -132,8 +159,8 @@ const TCP_FLAGS: [&str; 8] = [
     "ctl_fin", "ctl_syn", "ctl_rst", "ctl_psh", "ctl_ack", "ctl_urg", "ecn_echo", "ecn_cwr",
 ];
 
-/// The EtherType of a VLAN tag.
-const VLAN_ETHER_TYPE: u16 = 0x8100;
+/// The EtherType of a VLAN tag that names none.
+const VLAN_ETHER_TYPE: u128 = 0x8100;
 
 /// What the API gives frames and packets that nothing follows: EtherType, protocol of IPv4, next header of IPv6.
 const ETHER_TYPE: u128 = 0xffff;
@@ -144,7 +171,7 @@ const NEXT_HEADER: u128 = 59;
 const CUSTOM_BYTES_MAX: usize = 1024;
 
 /// The order of headers that is supported.
-const ORDER: &str = "packets are ethernet, at most one vlan, mpls, ipv4 or ipv6, udp, tcp, icmp (of ipv4) or icmpv6 (of ipv6), and custom bytes, in this order; all but ethernet may be left out, but udp, tcp and icmp need ipv4 or ipv6; after udp may come vxlan and such headers again";
+const ORDER: &str = "packets are ethernet, at most four vlan, mpls, ipv4, ipv6 or arp, udp, tcp, icmp (of ipv4) or icmpv6 (of ipv6), and custom bytes, in this order; all but ethernet may be left out, but udp, tcp and icmp need ipv4 or ipv6; after ipv4 or ipv6 may come gre, ipv4 or ipv6, after udp vxlan, gtpv1, mpls, ipv4 or ipv6, and such headers again, up to three times";
 
 /// The headers of a flow that are not read yet.
 struct Layers<'a>(std::iter::Peekable<std::vec::IntoIter<Node<'a>>>);
@@ -190,71 +217,106 @@ impl Headers {
     /// Reads `packet` of a flow.
     pub fn read(packet: &Node<'_>, defaults: &Defaults) -> Result<Headers, Wrong> {
         let mut layers = Layers(packet.list()?.into_iter().peekable());
-        let headers = Headers::read_layers(packet, &mut layers, defaults, false)?;
+        let headers = Headers::read_frame(packet, &mut layers, defaults, 0)?;
         match layers.0.next() {
             Some(rest) => Err(rest.wrong(ORDER)),
             None => Ok(headers),
         }
     }
 
-    /// Reads the headers of a frame, which may be one within another.
-    fn read_layers(
+    /// Reads the headers of a frame, which is `depth` tunnels deep.
+    fn read_frame(
         packet: &Node<'_>,
         layers: &mut Layers<'_>,
         defaults: &Defaults,
-        is_inner: bool,
+        depth: usize,
     ) -> Result<Headers, Wrong> {
         // A flow that says nothing of headers has an Ethernet header, and that of IP between addresses of devices.
-        let is_empty = !is_inner && layers.0.peek().is_none();
+        let is_empty = depth == 0 && layers.0.peek().is_none();
         let ethernet = match layers.next(&["ethernet"])? {
             Some((_, ethernet)) => ethernet,
             None if is_empty => packet.at("ethernet"),
             None => return Err(packet.wrong(ORDER)),
         };
-        let macs = macs(&ethernet, defaults.macs)?;
-        let vlan = match layers.next(&["vlan"])? {
-            Some((_, node)) => Some(vlan(&node, defaults.vlan)?),
-            None => defaults.vlan.map(tag_fields),
+        let (source, destination) = macs(&ethernet, defaults.macs)?;
+        let link = Link {
+            source,
+            destination,
+            tags: tags(layers, defaults.vlan)?,
         };
         let labels = labels(layers)?;
-        if !labels.is_empty() {
-            check_number(&ethernet.at("ether_type"), MPLS.into(), "mpls")?;
-        }
         let of_devices = defaults.is_ipv6.filter(|_| is_empty).map(|is_ipv6| {
             let name = if is_ipv6 { "ipv6" } else { "ipv4" };
             (name.to_string(), packet.at(name))
         });
+        let names: &[&str] = if labels.is_empty() {
+            &["ipv4", "ipv6", "arp"]
+        } else {
+            &["ipv4", "ipv6"]
+        };
+        let next = layers.next(names)?.or(of_devices);
+        let name = next.as_ref().map(|(name, _)| name.clone());
+        let mut headers = Headers::read_rest(packet, layers, next, labels, (defaults, depth))?;
+        if let Inner::Payload(own) = &mut headers.inner
+            && headers.labels.is_empty()
+        {
+            *own = ether_type(&ethernet)?;
+        } else {
+            let what = name.as_deref().filter(|_| headers.labels.is_empty()).unwrap_or("mpls");
+            check_ether_type(&ethernet, &link, headers.ether_type(0).into(), what)?;
+        }
+        headers.link = Some(link);
+        Ok(headers)
+    }
+
+    /// Reads the headers of a packet within another one, from its labels or its network header on.
+    fn read_packet(packet: &Node<'_>, layers: &mut Layers<'_>, depth: usize) -> Result<Headers, Wrong> {
+        let labels = labels(layers)?;
+        let next = layers.next(&["ipv4", "ipv6"])?;
+        Headers::read_rest(packet, layers, next, labels, (&Defaults::default(), depth))
+    }
+
+    /// Reads what follows the EtherType and the labels: `next` is the network header. They have no addresses of
+    /// Ethernet.
+    fn read_rest(
+        packet: &Node<'_>,
+        layers: &mut Layers<'_>,
+        next: Option<(String, Node<'_>)>,
+        labels: Vec<Label>,
+        (defaults, depth): (&Defaults, usize),
+    ) -> Result<Headers, Wrong> {
         let mut tunnel = None;
-        let inner = match layers.next(&["ipv4", "ipv6"])?.or(of_devices) {
-            None if labels.is_empty() => Inner::Payload(ether_type(&ethernet)?),
-            None => Inner::Payload(Field::one(MPLS.into())),
+        let inner = match next {
+            None => Inner::Payload(Field::one(ETHER_TYPE)),
+            Some((name, node)) if name == "arp" => Inner::Arp(Box::new(arp(&node)?)),
             Some((name, node)) => {
-                let (number, echo) = if name == "ipv4" {
-                    (0x0800, "icmp")
+                let is_ipv6 = name == "ipv6";
+                let mut network = if is_ipv6 {
+                    ipv6_fields(&node, defaults.ipv6)?
                 } else {
-                    (0x86dd, "icmpv6")
+                    ipv4_fields(&node, defaults.ipv4)?
                 };
-                if labels.is_empty() {
-                    check_number(&ethernet.at("ether_type"), number, &name)?;
-                }
-                let network = match name.as_str() {
-                    "ipv4" => ipv4_fields(&node, defaults.ipv4)?,
-                    _ => ipv6_fields(&node, defaults.ipv6)?,
+                let transport = if let Some((within, protocol)) = tunnel::in_ip(layers, depth)? {
+                    check_protocol(&node, protocol, within)?;
+                    network.protocol = Field::one(protocol);
+                    tunnel = Some(Box::new(Tunnel::read(packet, layers, depth + 1)?));
+                    TransportFields::None
+                } else {
+                    let layer = layers.next(&["udp", "tcp", if is_ipv6 { "icmpv6" } else { "icmp" }])?;
+                    let is_udp = layer.as_ref().is_some_and(|(name, _)| name == "udp");
+                    let port = if is_udp { tunnel::in_udp(layers, depth)? } else { None };
+                    let transport = transport(layer, &node, port.unwrap_or_default())?;
+                    if port.is_some() {
+                        tunnel = Some(Box::new(Tunnel::read(packet, layers, depth + 1)?));
+                    }
+                    transport
                 };
-                let layer = layers.next(&["udp", "tcp", echo])?;
-                let is_udp = layer.as_ref().is_some_and(|(name, _)| name == "udp");
-                let is_tunnel = !is_inner && is_udp && layers.is_next("vxlan")?;
-                let transport = transport(layer, &node, is_tunnel)?;
-                if is_tunnel && let Some((_, node)) = layers.next(&["vxlan"])? {
-                    tunnel = Some(Box::new(vxlan(packet, &node, layers)?));
-                }
                 Inner::Network(network, transport)
             }
         };
         let custom = layers.next(&["custom"])?.map(|(_, node)| custom(&node)).transpose()?;
         Ok(Headers {
-            macs,
-            vlan,
+            link: None,
             labels,
             inner,
             tunnel,
@@ -266,7 +328,9 @@ impl Headers {
     #[must_use]
     pub fn reversed(mut self) -> Headers {
         let is_tunnel = self.tunnel.is_some();
-        std::mem::swap(&mut self.macs.0, &mut self.macs.1);
+        if let Some(link) = &mut self.link {
+            std::mem::swap(&mut link.source, &mut link.destination);
+        }
         if let Inner::Network(network, transport) = &mut self.inner {
             std::mem::swap(&mut network.source, &mut network.destination);
             match transport {
@@ -314,9 +378,12 @@ impl Headers {
     }
 
     fn fields(&self) -> Vec<&Field> {
-        let mut fields = vec![&self.macs.0, &self.macs.1];
-        if let Some((identifier, priority)) = &self.vlan {
-            fields.extend([identifier, priority]);
+        let mut fields = Vec::new();
+        if let Some(link) = &self.link {
+            fields.extend([&link.source, &link.destination]);
+            for tag in &link.tags {
+                fields.extend([&tag.protocol, &tag.priority, &tag.drop_eligible, &tag.identifier]);
+            }
         }
         for label in &self.labels {
             fields.extend([
@@ -328,6 +395,7 @@ impl Headers {
         }
         match &self.inner {
             Inner::Payload(ether_type) => fields.push(ether_type),
+            Inner::Arp(arp) => fields.extend(arp.0.iter().map(|(field, _)| field)),
             Inner::Network(network, transport) => {
                 fields.extend([&network.source, &network.destination, &network.hops]);
                 fields.extend([&network.traffic_class, &network.identification, &network.protocol]);
@@ -336,62 +404,38 @@ impl Headers {
             }
         }
         if let Some(tunnel) = &self.tunnel {
-            fields.extend([&tunnel.flags, &tunnel.reserved.0, &tunnel.reserved.1, &tunnel.network]);
-            fields.extend(tunnel.headers.fields());
+            fields.extend(tunnel.fields());
         }
         fields
     }
 
-    /// A frame with this payload after its headers.
+    /// What an EtherType says of what follows it.
+    fn ether_type(&self, frame: usize) -> u16 {
+        match &self.inner {
+            _ if !self.labels.is_empty() => MPLS,
+            Inner::Payload(ether_type) => ether_type.at(frame) as u16,
+            Inner::Arp(_) => ARP,
+            Inner::Network(network, _) if network.is_ipv6 => IPV6,
+            Inner::Network(..) => IPV4,
+        }
+    }
+
+    /// A frame or packet with this payload after its headers.
     fn build(&self, frame: usize, payload: &[u8]) -> Vec<u8> {
         let tunnelled = self.tunnel.as_ref().map(|tunnel| tunnel.build(frame, payload));
         let payload = tunnelled.as_deref().unwrap_or(payload);
-        let mac = |field: &Field| {
-            let [_, _, bytes @ ..] = (field.at(frame) as u64).to_be_bytes();
-            bytes
-        };
-        let (source_mac, destination_mac) = (mac(&self.macs.0), mac(&self.macs.1));
-        let vlan = self.vlan.as_ref().map(|(identifier, priority)| VlanTag {
-            identifier: identifier.at(frame) as u16,
-            priority: priority.at(frame) as u8,
-        });
-        let mut built = match &self.inner {
-            Inner::Network(network, transport) => {
-                let spec = FrameSpec {
-                    source_mac,
-                    destination_mac,
-                    vlan,
-                    network: network.at(frame),
-                    transport: transport.at(frame, network),
-                };
-                let mut built = match transport {
-                    TransportFields::Echo(echo) => spec.build(&echo.message(frame, spec.network, payload)),
-                    _ => spec.build(payload),
-                };
-                if !network.is_ipv6 {
-                    let at = if vlan.is_some() { 18 } else { 14 };
-                    network.write_fragment(frame, &mut built[at..at + IPV4_BYTES]);
-                }
-                built
-            }
-            Inner::Payload(ether_type) => {
-                let mut built = [destination_mac, source_mac].concat();
-                if let Some(tag) = vlan {
-                    built.extend(VLAN_ETHER_TYPE.to_be_bytes());
-                    built.extend((u16::from(tag.priority) << 13 | tag.identifier).to_be_bytes());
-                }
-                built.extend((ether_type.at(frame) as u16).to_be_bytes());
+        let mut built = self.link.as_ref().map_or_else(Vec::new, |link| link.at(frame));
+        if self.link.is_some() {
+            built.extend(self.ether_type(frame).to_be_bytes());
+        }
+        built.extend(self.labels.iter().flat_map(|label| label.at(frame)));
+        match &self.inner {
+            Inner::Payload(_) => built.extend(payload),
+            Inner::Arp(arp) => {
+                built.extend(arp.at(frame));
                 built.extend(payload);
-                built
             }
-        };
-        if !self.labels.is_empty() {
-            let at = if self.vlan.is_some() { 18 } else { 14 };
-            built[at - 2..at].copy_from_slice(&MPLS.to_be_bytes());
-            let labels: Vec<u8> = self.labels.iter().flat_map(|label| label.at(frame)).collect();
-            let rest = built.split_off(at);
-            built.extend(labels);
-            built.extend(rest);
+            Inner::Network(network, transport) => built.extend(network.build(frame, transport, payload)),
         }
         built
     }
@@ -499,17 +543,52 @@ impl Label {
     }
 }
 
-impl Tunnel {
-    fn build(&self, frame: usize, payload: &[u8]) -> Vec<u8> {
-        let word = |high: &Field, bits: u32, low: &Field| (high.at(frame) as u32) << bits | low.at(frame) as u32;
-        let mut built = word(&self.flags, 24, &self.reserved.0).to_be_bytes().to_vec();
-        built.extend(word(&self.network, 8, &self.reserved.1).to_be_bytes());
-        built.extend(self.headers.build(frame, payload));
+impl Link {
+    /// Up to the EtherType of what follows.
+    fn at(&self, frame: usize) -> Vec<u8> {
+        let mac = |field: &Field| (field.at(frame) as u64).to_be_bytes();
+        let mut built = [&mac(&self.destination)[2..], &mac(&self.source)[2..]].concat();
+        built.extend(self.tags.iter().flat_map(|tag| tag.at(frame)));
         built
     }
 }
 
+impl TagFields {
+    fn at(&self, frame: usize) -> [u8; 4] {
+        let (protocol, identifier) = (self.protocol.at(frame) as u32, self.identifier.at(frame) as u32);
+        let (priority, drop_eligible) = (self.priority.at(frame) as u32, self.drop_eligible.at(frame) as u32);
+        (protocol << 16 | priority << 13 | drop_eligible << 12 | identifier).to_be_bytes()
+    }
+}
+
+impl ArpFields {
+    fn at(&self, frame: usize) -> Vec<u8> {
+        let bytes = |(field, bytes): &(Field, usize)| field.at(frame).to_be_bytes()[16 - bytes..].to_vec();
+        self.0.iter().flat_map(bytes).collect()
+    }
+}
+
 impl NetworkFields {
+    /// A packet with this payload.
+    fn build(&self, frame: usize, transport: &TransportFields, payload: &[u8]) -> Vec<u8> {
+        let spec = FrameSpec {
+            source_mac: [0; 6],
+            destination_mac: [0; 6],
+            vlan: None,
+            network: self.at(frame),
+            transport: transport.at(frame, self),
+        };
+        let mut built = match transport {
+            TransportFields::Echo(echo) => spec.build(&echo.message(frame, spec.network, payload)),
+            _ => spec.build(payload),
+        };
+        let mut built = built.split_off(ETHERNET_BYTES);
+        if !self.is_ipv6 {
+            self.write_fragment(frame, &mut built[..IPV4_BYTES]);
+        }
+        built
+    }
+
     /// Writes flags and fragment offset into a header of IPv4, and its checksum anew.
     fn write_fragment(&self, frame: usize, header: &mut [u8]) {
         let parts = self.fragment.iter().zip(FRAGMENT);
@@ -552,3 +631,6 @@ pub fn least_common_multiple(first: usize, second: usize) -> Option<usize> {
     }
     Some(first / larger * second).filter(|multiple| *multiple <= FRAMES_MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,7 +181,7 @@ fn what_is_not_supported_is_named() {
         said,
         "flows[0].rate.pps: a whole number from 1 to 1000000000 is expected"
     );
-    let said = wrong(&|flow| flow["packet"][2] = json!({ "choice": "gre", "gre": {} }));
+    let said = wrong(&|flow| flow["packet"][2] = json!({ "choice": "rsvp", "rsvp": {} }));
     assert!(said.starts_with("flows[0].packet[2]: packets are"), "{said}");
     let said = wrong(&|flow| flow["packet"][1]["ipv4"]["options"] = json!([1]));
     assert!(

@@ -1,11 +1,11 @@
 //! Layers of a packet: the fields of each, as the API has them.
 
 use super::{
-    CUSTOM_BYTES_MAX, Defaults, ETHER_TYPE, EchoFields, FRAGMENT, Headers, ICMP, ICMPV6, LABELS_MAX, LARGEST_20,
-    LARGEST_24, LARGEST_BYTE, LARGEST_MAC, LARGEST_WORD, Label, Layers, NEXT_HEADER, NetworkFields, PROTOCOL,
-    TCP_FLAGS, TcpFields, TransportFields, Tunnel, VLAN_MAX, VXLAN_PORT,
+    ArpFields, CUSTOM_BYTES_MAX, ETHER_TYPE, EchoFields, FRAGMENT, ICMP, ICMPV6, LABELS_MAX, LARGEST_8, LARGEST_20,
+    LARGEST_MAC, LARGEST_WORD, Label, Layers, Link, NEXT_HEADER, NetworkFields, PROTOCOL, TAGS_MAX, TCP_FLAGS,
+    TagFields, TcpFields, TransportFields, VLAN_ETHER_TYPE, VLAN_MAX,
 };
-use crate::field::{Field, ipv4, ipv6, mac, number};
+use crate::field::{Field, Parse, ipv4, ipv6, mac, number};
 use crate::node::{Node, Wrong};
 use forebay_traffic::VlanTag;
 
@@ -41,8 +41,24 @@ pub(super) fn check_number(node: &Node<'_>, sent: u128, what: &str) -> Result<()
     }
 }
 
+/// Refuses an EtherType that is neither the one of what follows nor, before a tag, the tag's.
+pub(super) fn check_ether_type(ethernet: &Node<'_>, link: &Link, sent: u128, what: &str) -> Result<(), Wrong> {
+    let node = ethernet.at("ether_type");
+    match link.tags.first() {
+        Some(tag) if Field::read(&node, sent, LARGEST_WORD, number)? == tag.protocol => Ok(()),
+        _ => check_number(&node, sent, what),
+    }
+}
+
+/// Refuses a protocol of IPv4, or a next header of IPv6, that is not the one of what follows.
+pub(super) fn check_protocol(network: &Node<'_>, sent: u128, what: &str) -> Result<(), Wrong> {
+    ["protocol", "next_header"]
+        .into_iter()
+        .try_for_each(|key| check_number(&network.at(key), sent, what))
+}
+
 /// Refuses a checksum other than the right one, which is what is sent.
-fn check_checksum(node: &Node<'_>) -> Result<(), Wrong> {
+pub(super) fn check_checksum(node: &Node<'_>) -> Result<(), Wrong> {
     node.object(&["choice", "generated", "custom"])?;
     let (choice, chosen) = node.choice("generated")?;
     if choice == "generated" && (!chosen.is_there() || chosen.text()? == "good") {
@@ -52,11 +68,12 @@ fn check_checksum(node: &Node<'_>) -> Result<(), Wrong> {
     }
 }
 
-/// The header after the network header; without one, a protocol stays what the network header says.
+/// The header after the network header; without one, a protocol stays what the network header says. `port` is the one
+/// that UDP goes to when the script names none.
 pub(super) fn transport(
     layer: Option<(String, Node<'_>)>,
     network: &Node<'_>,
-    is_tunnel: bool,
+    port: u128,
 ) -> Result<TransportFields, Wrong> {
     let Some((name, node)) = layer else {
         return Ok(TransportFields::None);
@@ -67,18 +84,15 @@ pub(super) fn transport(
         "icmp" => ICMP.into(),
         _ => ICMPV6.into(),
     };
-    for key in ["protocol", "next_header"] {
-        check_number(&network.at(key), protocol, &name)?;
-    }
+    check_protocol(network, protocol, &name)?;
     match name.as_str() {
         "tcp" => tcp_fields(&node).map(|fields| TransportFields::Tcp(Box::new(fields))),
         "udp" => {
             node.object(&["src_port", "dst_port", "checksum"])?;
             check_checksum(&node.at("checksum"))?;
-            let destination = if is_tunnel { VXLAN_PORT } else { 0 };
             Ok(TransportFields::Udp(
                 Field::read(&node.at("src_port"), 0, LARGEST_WORD, number)?,
-                Field::read(&node.at("dst_port"), destination, LARGEST_WORD, number)?,
+                Field::read(&node.at("dst_port"), port, LARGEST_WORD, number)?,
             ))
         }
         _ => {
@@ -117,8 +131,8 @@ fn echo_fields(node: &Node<'_>, request: u128) -> Result<EchoFields, Wrong> {
     check_checksum(&echo.at("checksum"))?;
     let field = |key: &'static str, default: u128, largest: u128| Field::read(&echo.at(key), default, largest, number);
     Ok(EchoFields {
-        kind: field("type", request, LARGEST_BYTE)?,
-        code: field("code", 0, LARGEST_BYTE)?,
+        kind: field("type", request, LARGEST_8)?,
+        code: field("code", 0, LARGEST_8)?,
         identifier: field("identifier", 0, LARGEST_WORD)?,
         sequence: field("sequence_number", 0, LARGEST_WORD)?,
     })
@@ -138,23 +152,10 @@ pub(super) fn labels(layers: &mut Layers<'_>) -> Result<Vec<Label>, Wrong> {
             label: Field::read(&node.at("label"), 16, LARGEST_20, number)?,
             traffic_class: Field::read(&node.at("traffic_class"), 0, 7, number)?,
             is_bottom: Field::read(&bottom, is_last.into(), 1, number)?,
-            time_to_live: Field::read(&node.at("time_to_live"), 64, LARGEST_BYTE, number)?,
+            time_to_live: Field::read(&node.at("time_to_live"), 64, LARGEST_8, number)?,
         });
     }
     Ok(labels)
-}
-
-pub(super) fn vxlan(packet: &Node<'_>, node: &Node<'_>, layers: &mut Layers<'_>) -> Result<Tunnel, Wrong> {
-    node.object(&["flags", "reserved0", "vni", "reserved1"])?;
-    Ok(Tunnel {
-        flags: Field::read(&node.at("flags"), 8, LARGEST_BYTE, number)?,
-        reserved: (
-            Field::read(&node.at("reserved0"), 0, LARGEST_24, number)?,
-            Field::read(&node.at("reserved1"), 0, LARGEST_BYTE, number)?,
-        ),
-        network: Field::read(&node.at("vni"), 0, LARGEST_24, number)?,
-        headers: Headers::read_layers(packet, layers, &Defaults::default(), true)?,
-    })
 }
 
 /// Bytes in hexadecimal.
@@ -176,17 +177,61 @@ pub(super) fn custom(node: &Node<'_>) -> Result<Vec<u8>, Wrong> {
     }
 }
 
-pub(super) fn vlan(node: &Node<'_>, default: Option<VlanTag>) -> Result<(Field, Field), Wrong> {
-    node.object(&["id", "priority"])?;
-    let (identifier, priority) = default.map_or((0, 0), |tag| (tag.identifier.into(), tag.priority.into()));
-    Ok((
-        Field::read(&node.at("id"), identifier, VLAN_MAX, number)?,
-        Field::read(&node.at("priority"), priority, 7, number)?,
-    ))
+/// The tags of VLANs that come next, of which the first one has what the device says; that of the device where there are
+/// none.
+pub(super) fn tags(layers: &mut Layers<'_>, default: Option<VlanTag>) -> Result<Vec<TagFields>, Wrong> {
+    let mut default: Option<(u128, u128)> = default.map(|tag| (tag.identifier.into(), tag.priority.into()));
+    let mut tags = Vec::new();
+    while let Some((_, node)) = layers.next(&["vlan"])? {
+        if tags.len() == TAGS_MAX {
+            return Err(node.wrong(format!("at most {TAGS_MAX} tags are possible")));
+        }
+        node.object(&["id", "priority", "cfi", "tpid"])?;
+        let (identifier, priority) = default.take().unwrap_or_default();
+        tags.push(TagFields {
+            protocol: Field::read(&node.at("tpid"), VLAN_ETHER_TYPE, LARGEST_WORD, number)?,
+            priority: Field::read(&node.at("priority"), priority, 7, number)?,
+            drop_eligible: Field::read(&node.at("cfi"), 0, 1, number)?,
+            identifier: Field::read(&node.at("id"), identifier, VLAN_MAX, number)?,
+        });
+    }
+    tags.extend(default.map(|(identifier, priority)| TagFields {
+        protocol: Field::one(VLAN_ETHER_TYPE),
+        priority: Field::one(priority),
+        drop_eligible: Field::one(0),
+        identifier: Field::one(identifier),
+    }));
+    Ok(tags)
 }
 
-pub(super) fn tag_fields(tag: VlanTag) -> (Field, Field) {
-    (Field::one(tag.identifier.into()), Field::one(tag.priority.into()))
+pub(super) fn arp(node: &Node<'_>) -> Result<ArpFields, Wrong> {
+    // Key, value that the API gives it, and bytes.
+    let numbers = [
+        ("hardware_type", 1, 2),
+        ("protocol_type", 0x0800, 2),
+        ("hardware_length", 6, 1),
+        ("protocol_length", 4, 1),
+        ("operation", 1, 2),
+    ];
+    let addresses: [(&str, Parse, usize); 4] = [
+        ("sender_hardware_addr", mac, 6),
+        ("sender_protocol_addr", ipv4, 4),
+        ("target_hardware_addr", mac, 6),
+        ("target_protocol_addr", ipv4, 4),
+    ];
+    let known: Vec<&str> = (numbers.iter().map(|(key, ..)| *key))
+        .chain(addresses.iter().map(|(key, ..)| *key))
+        .collect();
+    node.object(&known)?;
+    let largest = |bytes: usize| (1 << (8 * bytes)) - 1;
+    let mut fields = Vec::new();
+    for (key, default, bytes) in numbers {
+        fields.push((Field::read(&node.at(key), default, largest(bytes), number)?, bytes));
+    }
+    for (key, parse, bytes) in addresses {
+        fields.push((Field::read(&node.at(key), 0, largest(bytes), parse)?, bytes));
+    }
+    Ok(ArpFields(fields))
 }
 
 pub(super) fn ipv4_fields(node: &Node<'_>, (source, destination): (u128, u128)) -> Result<NetworkFields, Wrong> {
@@ -206,10 +251,10 @@ pub(super) fn ipv4_fields(node: &Node<'_>, (source, destination): (u128, u128)) 
         is_ipv6: false,
         source: Field::read(&node.at("src"), source, u32::MAX.into(), ipv4)?,
         destination: Field::read(&node.at("dst"), destination, u32::MAX.into(), ipv4)?,
-        hops: Field::read(&node.at("time_to_live"), 64, LARGEST_BYTE, number)?,
+        hops: Field::read(&node.at("time_to_live"), 64, LARGEST_8, number)?,
         traffic_class: priority(&node.at("priority"))?,
         identification: Field::read(&node.at("identification"), 0, LARGEST_WORD, number)?,
-        protocol: Field::read(&node.at("protocol"), PROTOCOL, LARGEST_BYTE, number)?,
+        protocol: Field::read(&node.at("protocol"), PROTOCOL, LARGEST_8, number)?,
         fragment: FRAGMENT
             .iter()
             .map(|(key, _, largest)| Field::read(&node.at(key), 0, *largest, number))
@@ -222,22 +267,44 @@ fn priority(node: &Node<'_>) -> Result<Field, Wrong> {
     if !node.is_there() {
         return Ok(Field::one(0));
     }
-    node.object(&["choice", "raw", "dscp"])?;
+    node.object(&["choice", "raw", "tos", "dscp"])?;
     let (choice, chosen) = node.choice("dscp")?;
     match choice {
-        "raw" => Field::read(&chosen, 0, LARGEST_BYTE, number),
+        "raw" => Field::read(&chosen, 0, LARGEST_8, number),
         "dscp" => {
             chosen.object(&["phb", "ecn"])?;
             let point = Field::read(&chosen.at("phb"), 0, 63, number)?;
-            let ecn = Field::read(&chosen.at("ecn"), 0, 3, number)?;
-            match ecn.values() {
-                [ecn] => Ok(Field::in_turn(
-                    point.values().iter().map(|point| point << 2 | ecn).collect(),
-                )),
-                _ => Err(chosen.at("ecn").wrong("one value is supported")),
-            }
+            let ecn = one_value(&chosen.at("ecn"), 3)?;
+            Ok(Field::in_turn(
+                point.values().iter().map(|point| point << 2 | ecn).collect(),
+            ))
         }
-        other => Err(node.not_supported(other, &["raw", "dscp"])),
+        "tos" => tos(&chosen),
+        other => Err(node.not_supported(other, &["raw", "tos", "dscp"])),
+    }
+}
+
+/// The type of service of RFC 791.
+fn tos(node: &Node<'_>) -> Result<Field, Wrong> {
+    const FLAGS: [&str; 5] = ["delay", "throughput", "reliability", "monetary", "unused"];
+    let known: Vec<&str> = ["precedence"].into_iter().chain(FLAGS).collect();
+    node.object(&known)?;
+    let precedence = Field::read(&node.at("precedence"), 0, 7, number)?;
+    let mut flags = 0;
+    for key in FLAGS {
+        flags = flags << 1 | one_value(&node.at(key), 1)?;
+    }
+    let values = precedence.values().iter();
+    Ok(Field::in_turn(
+        values.map(|precedence| precedence << 5 | flags).collect(),
+    ))
+}
+
+/// The value of a field that does not vary.
+fn one_value(node: &Node<'_>, largest: u128) -> Result<u128, Wrong> {
+    match Field::read(node, 0, largest, number)?.values() {
+        [value] => Ok(*value),
+        _ => Err(node.wrong("one value is supported")),
     }
 }
 
@@ -248,10 +315,10 @@ pub(super) fn ipv6_fields(node: &Node<'_>, (source, destination): (u128, u128)) 
         is_ipv6: true,
         source: address("src", source)?,
         destination: address("dst", destination)?,
-        hops: Field::read(&node.at("hop_limit"), 64, LARGEST_BYTE, number)?,
-        traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_BYTE, number)?,
+        hops: Field::read(&node.at("hop_limit"), 64, LARGEST_8, number)?,
+        traffic_class: Field::read(&node.at("traffic_class"), 0, LARGEST_8, number)?,
         identification: Field::read(&node.at("flow_label"), 0, LARGEST_20, number)?,
-        protocol: Field::read(&node.at("next_header"), NEXT_HEADER, LARGEST_BYTE, number)?,
+        protocol: Field::read(&node.at("next_header"), NEXT_HEADER, LARGEST_8, number)?,
         fragment: Vec::new(),
     })
 }
