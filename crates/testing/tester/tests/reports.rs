@@ -2,7 +2,7 @@
 
 mod support;
 
-use forebay_tester::histogram::Distribution;
+use forebay_tester::histogram::{Distribution, Histogram};
 use forebay_tester::report::{self, compare::Difference};
 use forebay_tester::results::PathResults;
 use forebay_tester::{Results, Session, Silent};
@@ -127,6 +127,26 @@ fn rates_end_with_the_last_whole_sample() {
     assert!(rates.series.iter().all(|series| series.points.len() == 3));
     assert!(rates.series[0].points.iter().all(|point| point.y == 100.0), "{rates:?}");
     assert_eq!(rates.y_label, "rate (kpps)");
+}
+
+/// Half of the frames take 1 µs, half 9 µs, and none takes 5.
+#[test]
+fn a_distribution_is_level_where_it_has_no_values() {
+    let mut latency = Histogram::default();
+    latency.record_many(1_000, 50);
+    latency.record_many(9_000, 50);
+    let mut found = wire();
+    paths(&mut found)
+        .into_iter()
+        .for_each(|path| path.latency = latency.summary());
+    let charts = report::charts(&found);
+    let (_, chart) = charts.iter().find(|(name, _)| name == "latency 1").expect("a chart");
+    let points: Vec<(f64, f64)> = chart.series[0].points.iter().map(|point| (point.x, point.y)).collect();
+    assert_eq!(points[0], (1.0, 0.0));
+    assert_eq!(points[points.len() - 1], (9.0, 100.0));
+    let between = points.iter().filter(|(x, _)| (1.1..8.9).contains(x)).count();
+    assert_eq!(between, 0, "{points:?}");
+    assert!(points[1..3].iter().all(|(_, y)| *y == 50.0), "{points:?}");
 }
 
 /// Lines wrap, headings are sentences, and latencies that lie powers of ten apart have an axis for that.

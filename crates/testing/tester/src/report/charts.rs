@@ -105,20 +105,28 @@ fn line(group: String, points: Vec<Point>) -> Series {
     }
 }
 
-/// The cumulated distribution up to 99.9 %: the rest would make everything else a stroke.
+/// The cumulated distribution up to 99.9 %: the rest would make everything else a stroke. It begins at 0, and is level
+/// where there are no values.
 fn cumulated(found: &Distribution) -> Vec<Point> {
-    let mut below = 0;
-    let mut points = Vec::new();
+    let us = |ns: u64| ns.max(found.min_ns).min(found.max_ns) as f64 / US;
+    let share = |frames: u64| 100.0 * frames as f64 / found.count as f64;
     let step = found.histogram.len().div_ceil(POINTS_MAX).max(1);
-    for (index, (_, upper, count)) in found.histogram.iter().enumerate() {
-        below += count;
-        let share = 100.0 * below as f64 / found.count as f64;
-        if index % step == 0 || index + 1 == found.histogram.len() {
-            points.push(Point::new(*upper.min(&found.max_ns) as f64 / US, share));
+    let mut points = Vec::new();
+    let (mut below, mut last_ns): (u64, Option<u64>) = (0, None);
+    for (index, (lower, upper, count)) in found.histogram.iter().enumerate() {
+        let is_apart = last_ns.is_none_or(|last| last + 1 < *lower);
+        if is_apart {
+            points.push(Point::new(us(*lower), share(below)));
         }
-        if share >= 99.9 {
+        below += count;
+        let is_end = index + 1 == found.histogram.len() || share(below) >= 99.9;
+        if is_apart || is_end || index % step == 0 {
+            points.push(Point::new(us(*upper), share(below)));
+        }
+        if is_end {
             break;
         }
+        last_ns = Some(*upper);
     }
     points
 }
