@@ -200,10 +200,11 @@ impl<'a> Session<'a> {
         Ok(results)
     }
 
-    /// Runs the tests of RFC 2544, after a self test, for all frame sizes of the file.
+    /// Runs the tests of RFC 2544, after a self test, for all frame sizes of the file. One that ends early has the
+    /// results of the sizes that were measured, which may have taken hours: [`Results::ended_by`].
     ///
     /// # Errors
-    /// As [`Session::search`].
+    /// As [`Session::search`], before the first size is measured.
     pub fn rfc2544(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         let entry = &self.test.file.search;
         let sizes = if entry.frame_bytes.is_empty() {
@@ -212,22 +213,31 @@ impl<'a> Session<'a> {
             entry.frame_bytes.iter().map(|size| *size.get_ref()).collect()
         };
         let mut results = self.results()?;
-        for size in sizes {
-            self.streams = self.test.resized(size)?;
-            self.reference = self.test.reference(&self.streams)?;
-            let goals = rfc2544::goals(entry.duration_scale);
-            let limits = self.limits(&goals)?;
-            results.rfc2544.push(rfc2544::test_size(
-                self,
-                size,
-                &goals,
-                &limits,
-                entry.duration_scale,
-                progress,
-            )?);
+        for (at, size) in sizes.iter().enumerate() {
+            match self.rfc2544_of(*size, progress) {
+                Ok(found) => results.rfc2544.push(found),
+                Err(error) if at == 0 => return Err(error),
+                Err(error) => {
+                    let left: Vec<String> = sizes[at..].iter().map(usize::to_string).collect();
+                    results.ended_by = Some(format!(
+                        "{error}; frames of {} bytes were not measured",
+                        left.join(", ")
+                    ));
+                    break;
+                }
+            }
         }
         results.injected = self.injected();
         Ok(results)
+    }
+
+    fn rfc2544_of(&mut self, size: usize, progress: &mut dyn Progress) -> Result<rfc2544::SizeResults, String> {
+        let scale = self.test.file.search.duration_scale;
+        self.streams = self.test.resized(size)?;
+        self.reference = self.test.reference(&self.streams)?;
+        let goals = rfc2544::goals(scale);
+        let limits = self.limits(&goals)?;
+        rfc2544::test_size(self, size, &goals, &limits, scale, progress)
     }
 
     /// Runs the tests of RFC 2889 for a bridge that learns.
@@ -382,6 +392,7 @@ impl<'a> Session<'a> {
             searches: Vec::new(),
             rfc2544: Vec::new(),
             rfc2889: None,
+            ended_by: None,
             injected: None,
             chip: self.test.chip(),
         }

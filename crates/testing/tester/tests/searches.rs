@@ -118,6 +118,30 @@ impl Progress for StopsAt {
     }
 }
 
+/// The first size may have taken hours: it is not lost when the test is stopped at the second one.
+#[test]
+fn an_rfc2544_test_that_is_stopped_has_the_sizes_that_were_measured() {
+    let run = |sizes: &str, last| {
+        let test = read(&two_into_one(&format!(
+            "frame_bytes = {sizes}\nduration_scale = 0.000005"
+        )));
+        let mut progress = StopsAt { calls: 0, last };
+        let found = Session::open(&test).expect("opens").rfc2544(&mut progress);
+        (found.expect("results"), progress.calls)
+    };
+    let (one, calls) = run("[252]", u32::MAX);
+    assert_eq!(one.ended_by, None);
+    let (found, _) = run("[252, 508, 1020]", calls + 1);
+    assert_eq!(found.rfc2544, one.rfc2544);
+    let why = found.ended_by.clone().expect("a reason");
+    assert!(
+        why.ends_with("was stopped; frames of 508, 1020 bytes were not measured"),
+        "{why}"
+    );
+    assert!(report::text(&found).contains(&format!("ended early: {why}")));
+    assert!(report::html(&found).contains(&format!("<b>Ended early:</b> {why}")));
+}
+
 /// Wherever it is stopped: what the rest of a trial would have lost is not known.
 #[test]
 fn an_rfc2544_test_that_is_stopped_has_no_results() {

@@ -15,6 +15,12 @@ pub fn html(results: &Results) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
     );
     let doubts: Vec<&String> = results.trials.iter().flat_map(|trial| &trial.doubts).collect();
+    if let Some(ended_by) = &results.ended_by {
+        out.push_str(&format!(
+            "<div class=\"doubt\"><b>Ended early:</b> {}</div>\n",
+            escaped(ended_by)
+        ));
+    }
     if !doubts.is_empty() {
         out.push_str("<div class=\"doubt\"><b>These figures should not be relied on:</b><ul>\n");
         doubts

@@ -37,6 +37,9 @@ pub fn text(results: &Results) -> String {
         sizes(&results.rfc2544, &mut out);
         recoveries(&results.rfc2544, &mut out);
     }
+    if let Some(ended_by) = &results.ended_by {
+        let _ = writeln!(out, "ended early: {ended_by}");
+    }
     if let Some(found) = &results.rfc2889 {
         bridge(found, &mut out);
     }
