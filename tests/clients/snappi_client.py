@@ -154,6 +154,36 @@ def mistakes(api, locations):
     expect(len(kept.flows[0].packet) == 3, "the configuration before stays")
 
 
+def tunnels(api, locations):
+    """Packets in packets, which are forwarded by the outer address, and headers that no router reads."""
+    forwarded = {
+        "GRE": lambda packet: packet.ethernet().ipv4().gre().ipv4().udp(),
+        "IPv6 in IPv4": lambda packet: packet.ethernet().ipv4().ipv6().tcp(),
+        "GTP-U": lambda packet: packet.ethernet().ipv4().udp().gtpv1().ipv4().udp(),
+        "MPLS in UDP": lambda packet: packet.ethernet().ipv4().udp().mpls().ipv4(),
+    }
+    for name, headers in forwarded.items():
+        config = configuration(api, locations, "10.0.2.1")
+        packet = config.flows[0].packet
+        packet.clear()
+        ethernet, outer, *_ = headers(packet)
+        ethernet.src.value, outer.dst.value = "02:00:00:00:00:01", "10.0.2.1"
+        api.set_config(config)
+        transmit(api, "start")
+        expect(measured(api).frames_rx == PACKETS, f"{name} is forwarded")
+    others = {
+        "ARP": lambda packet: packet.ethernet().arp(),
+        "two tags": lambda packet: packet.ethernet().vlan().vlan().ipv4(),
+    }
+    for name, headers in others.items():
+        config = configuration(api, locations, "10.0.2.1")
+        packet = config.flows[0].packet
+        packet.clear()
+        headers(packet)
+        warnings = api.set_config(config).warnings
+        expect(not warnings, f"flows have {name}: {warnings}")
+
+
 def over_https():
     """The location that scripts have: with the certificate that the service makes, and with one of an authority."""
     process = serve()
@@ -199,6 +229,8 @@ def in_memory():
     expect(frames(file) == PACKETS, "the capture has every frame")
     expect(lengths(file) == {128}, "with its check sequence")
     mistakes(api, ["1", "3"])
+    tunnels(api, ["1", "3"])
+    traffic(api, ["1", "3"])
     request = api.metrics_request()
     request.port.port_names = []
     ports = {port.name: port for port in api.get_metrics(request).port_metrics}
