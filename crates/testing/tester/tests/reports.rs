@@ -129,6 +129,37 @@ fn rates_end_with_the_last_whole_sample() {
     assert_eq!(rates.y_label, "rate (kpps)");
 }
 
+/// A stream that was renamed, or comes out by another port, is not passed over.
+#[test]
+fn what_one_of_two_results_has_alone_is_named() {
+    let streams = |second: &str| {
+        let stream = |name: &str| {
+            format!(
+                "[[traffic]]\nname = \"{name}\"\nfrom = 1\nto = 2\npps = 10_000\nframe = {{ udp = {{ bytes = 60 }} }}\n"
+            )
+        };
+        simulate(&format!(
+            "description = \"a wire\"\nduration_s = 0.01\n[device]\nwire = true\n{}{}",
+            stream("a"),
+            stream(second)
+        ))
+    };
+    let table = |before: &str, after: &str| {
+        report::compare::table(&report::compare::differences(&streams(before), &streams(after)))
+    };
+    let shown = table("b", "c");
+    assert!(
+        shown.contains("b, port 2: only in the result before\nc, port 2: only in the result after\n"),
+        "{shown}"
+    );
+    assert!(!table("b", "b").contains("only in"));
+    assert!(
+        report::compare::differences(&wire(), &streams("b"))[0]
+            .only_in
+            .is_none()
+    );
+}
+
 /// Half of the frames take 1 µs, half 9 µs, and none takes 5.
 #[test]
 fn a_distribution_is_level_where_it_has_no_values() {

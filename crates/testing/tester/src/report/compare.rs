@@ -8,6 +8,8 @@
 //! A trial counts for a quantity only where it has a value: a latency needs frames that the machine did not disturb, a
 //! loss ratio frames that were due. Without such trials on one side, the difference is not known.
 //!
+//! What only one of the results has (a stream at a port, a goal, a frame size) is named.
+//!
 //! A search has one result for each goal or frame size, of whose error nothing is known. Bursts and recoveries, which
 //! are repeated, are compared as trials are.
 
@@ -39,6 +41,9 @@ pub struct Difference {
     pub interval: Option<(f64, f64)>,
     /// Whether the interval is from the variation between trials.
     pub between_trials: bool,
+    /// Of a path that one of the results has alone: `before` or `after`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_in: Option<&'static str>,
 }
 
 impl Difference {
@@ -71,6 +76,9 @@ type Estimate = (f64, Option<(f64, f64)>);
 
 /// The quantity that needs frames that were due, where the others need frames that came.
 const LOSS: &str = "loss ratio";
+
+/// What a result has of which the other knows nothing.
+const PRESENCE: &str = "measured";
 
 /// The results of searches.
 const LOAD: &str = "highest load (pps)";
@@ -130,11 +138,51 @@ fn numbers(whole: &[u64]) -> Vec<f64> {
     whole.iter().map(|number| *number as f64).collect()
 }
 
-/// The differences of two results: path by path, goal by goal, size by size.
+/// The differences of two results: path by path, goal by goal, size by size, and then what one of them has alone. None
+/// when they have nothing in common.
 pub fn differences(before: &Results, after: &Results) -> Vec<Difference> {
     let mut differences = of_trials(before, after);
     differences.extend(of_searches(before, after));
+    if !differences.is_empty() {
+        let (old, new) = (names(before), names(after));
+        differences.extend(only_in("before", &old, &new));
+        differences.extend(only_in("after", &new, &old));
+    }
     differences
+}
+
+fn only_in(side: &'static str, own: &[String], others: &[String]) -> impl Iterator<Item = Difference> {
+    let alone = own.iter().filter(move |path| !others.contains(path));
+    alone.map(move |path| Difference {
+        path: path.clone(),
+        quantity: PRESENCE,
+        before: None,
+        after: None,
+        interval: None,
+        between_trials: false,
+        only_in: Some(side),
+    })
+}
+
+/// Streams at ports, goals and frame sizes of a result.
+fn names(results: &Results) -> Vec<String> {
+    let streams = results.trials.first().into_iter().flat_map(|trial| &trial.streams);
+    let paths = streams.flat_map(|stream| stream.paths.iter().map(move |path| path_name(&stream.name, path.port)));
+    let goals = results.searches.iter().map(|found| goal_name(&found.goal));
+    let sizes = results.rfc2544.iter().map(|size| size_name(size.frame_bytes));
+    paths.chain(goals).chain(sizes).collect()
+}
+
+fn path_name(stream: &str, port: Option<u32>) -> String {
+    port.map_or(stream.to_string(), |port| format!("{stream}, port {port}"))
+}
+
+fn goal_name(goal: &str) -> String {
+    format!("goal {goal}")
+}
+
+fn size_name(frame_bytes: usize) -> String {
+    format!("frames of {frame_bytes} bytes")
 }
 
 /// What searches have found for goals and frame sizes that both results have.
@@ -145,13 +193,13 @@ fn of_searches(before: &Results, after: &Results) -> Vec<Difference> {
             continue;
         };
         let load = |found: &SearchResults| found.lower_bound_pps.into_iter().collect::<Vec<f64>>();
-        differences.push(repeated(&format!("goal {}", old.goal), LOAD, &load(old), &load(new)));
+        differences.push(repeated(&goal_name(&old.goal), LOAD, &load(old), &load(new)));
     }
     for old in &before.rfc2544 {
         let Some(new) = after.rfc2544.iter().find(|new| new.frame_bytes == old.frame_bytes) else {
             continue;
         };
-        let path = format!("frames of {} bytes", old.frame_bytes);
+        let path = size_name(old.frame_bytes);
         let compared = |(quantity, values): &OfSize| repeated(&path, quantity, &values(old), &values(new));
         differences.extend(OF_SIZES.iter().map(compared));
     }
@@ -169,6 +217,7 @@ fn repeated(path: &str, quantity: &'static str, old: &[f64], new: &[f64]) -> Dif
         after: mean(new),
         interval: if between_trials { between(old, new) } else { None },
         between_trials,
+        only_in: None,
     }
 }
 
@@ -184,7 +233,7 @@ fn of_trials(before: &Results, after: &Results) -> Vec<Difference> {
             if old.is_empty() || new.is_empty() {
                 continue;
             }
-            let path = port.map_or(stream.clone(), |port| format!("{stream}, port {port}"));
+            let path = path_name(stream, port);
             differences.extend(
                 QUANTITIES
                     .iter()
@@ -220,6 +269,7 @@ fn difference(path: &str, (quantity, value): &Quantity, old: &[PathResults], new
             pooled(&old).zip(pooled(&new)).and_then(|(old, new)| within(old, new))
         },
         between_trials,
+        only_in: None,
     }
 }
 
@@ -293,6 +343,10 @@ pub fn table(differences: &[Difference]) -> String {
     let mut out = String::new();
     let mut path = "";
     for found in differences {
+        if let Some(side) = found.only_in {
+            let _ = writeln!(out, "{}: only in the result {side}", found.path);
+            continue;
+        }
         if found.path != path {
             path = &found.path;
             let _ = writeln!(
@@ -429,6 +483,7 @@ mod tests {
             after: Some(998.0),
             interval: within((1000.0, None), (998.0, None)),
             between_trials: false,
+            only_in: None,
         };
         assert!(difference.interval.is_none() && !difference.is_significant());
         let text = table(&[difference]);
