@@ -161,7 +161,8 @@ impl<'a> Session<'a> {
         Ok(results)
     }
 
-    /// Runs the search of the file, after a self test.
+    /// Runs the search of the file, after a self test. One that is stopped has what was known by then, marked as
+    /// incomplete: [`Results::ended_by`].
     ///
     /// # Errors
     /// When the file does not say enough for a search, or a trial cannot be run, in words.
@@ -186,13 +187,13 @@ impl<'a> Session<'a> {
         let goals = self.test.goals()?;
         let limits = self.limits(&goals)?;
         let mut results = self.results()?;
-        results.searches = {
-            let mut measurer = self.measurer(progress)?;
-            match confirmation {
-                Some(confirmation) => search_and_confirm(&goals, limits.searched, confirmation, &mut measurer)?,
-                None => search(&goals, limits.searched, &mut measurer)?,
-            }
+        let mut measurer = self.measurer(progress)?;
+        results.searches = match confirmation {
+            Some(confirmation) => search_and_confirm(&goals, limits.searched, confirmation, &mut measurer)?,
+            None => search(&goals, limits.searched, &mut measurer)?,
         };
+        results.ended_by = measurer.is_stopped().then(|| STOPPED.to_string());
+        drop(measurer);
         for found in &mut results.searches {
             found.limited_by = limits.limited_by(found.limited_by);
         }
@@ -370,6 +371,7 @@ impl<'a> Session<'a> {
         Ok(SessionMeasurer {
             session: self,
             progress,
+            is_stopped: false,
         })
     }
 
@@ -419,17 +421,22 @@ fn wait(time: Duration, progress: &mut dyn Progress) -> Result<(), String> {
     Ok(())
 }
 
+/// Why a search has ended that the caller has stopped.
+const STOPPED: &str = "the search was stopped";
+
 struct SessionMeasurer<'s, 'a> {
     session: &'s mut Session<'a>,
     progress: &'s mut dyn Progress,
+    is_stopped: bool,
 }
 
 impl Measurer for SessionMeasurer<'_, '_> {
     fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
         let plan = self.session.plan_at(pps, seconds)?;
         let trial = self.session.trial(plan, self.progress)?;
+        self.is_stopped = trial.was_stopped;
         if trial.was_stopped {
-            return Err("the search was stopped".to_string());
+            return Err(STOPPED.to_string());
         }
         has_frames(&trial, pps, seconds)?;
         let expected = trial.expected();
@@ -441,6 +448,10 @@ impl Measurer for SessionMeasurer<'_, '_> {
             is_late: trial.is_late(),
             backlog: trial.backlog,
         })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
 }
 

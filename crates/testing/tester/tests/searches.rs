@@ -118,6 +118,29 @@ impl Progress for StopsAt {
     }
 }
 
+#[test]
+fn a_search_that_is_stopped_has_what_was_known() {
+    let goal = "goals = [{ name = \"ndr\", initial_trial_s = 0.001, final_trial_s = 0.001, duration_sum_s = 0.001, width = 0.01 }]";
+    let test = read(&two_into_one(goal));
+    let run = |last| {
+        let mut progress = StopsAt { calls: 0, last };
+        let found = Session::open(&test).expect("opens").search(&mut progress);
+        (found, progress.calls)
+    };
+    let (whole, calls) = run(u32::MAX);
+    let whole = whole.expect("a search");
+    assert!(whole.searches[0].is_complete && whole.ended_by.is_none());
+    let found = run(calls - 1).0.expect("a search");
+    let (search, tried) = (&found.searches[0], whole.searches[0].trials.len());
+    assert!(
+        !search.is_complete && (1..tried).contains(&search.trials.len()),
+        "{search:?}"
+    );
+    assert_eq!(search.trials[..], whole.searches[0].trials[..search.trials.len()]);
+    assert!(report::text(&found).contains("ended early: the search was stopped"));
+    assert_eq!(run(1).0.map(|_| ()), Err("the search was stopped".to_string()));
+}
+
 /// The first size may have taken hours: it is not lost when the test is stopped at the second one.
 #[test]
 fn an_rfc2544_test_that_is_stopped_has_the_sizes_that_were_measured() {

@@ -50,6 +50,11 @@ pub trait Measurer {
     /// # Errors
     /// When it cannot be run, in words.
     fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String>;
+
+    /// Whether the last trial failed since the caller ended the search.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Within what is searched.
@@ -75,14 +80,18 @@ pub struct Confirmation {
     pub seconds: f64,
 }
 
-/// Searches.
+/// Searches. When the caller ends it after the first trial, what is known by then is the result, as when the time is
+/// over.
 ///
 /// # Errors
 /// When a trial cannot be run.
 pub fn search(goals: &[Goal], limits: Limits, measurer: &mut dyn Measurer) -> Result<Vec<SearchResults>, String> {
     let mut search = Search::new(goals, limits, measurer);
-    let first = search.first_trials()?;
-    let is_complete = search.main(first)?;
+    let found = search.first_trials().and_then(|first| search.main(first));
+    let is_complete = match found {
+        Err(_) if search.measurer.is_stopped() && !search.log.is_empty() => false,
+        found => found?,
+    };
     Ok(search.all_results(goals, is_complete))
 }
 
