@@ -18,12 +18,14 @@
 use crate::generations::{Generations, LeftOutPackets};
 use crate::layout::Layout;
 use crate::load::{BesideWorkers, Engine, FastPath, Options};
+use crate::packet::Contents;
 use crate::straight::clone_head::Head;
+use crate::straight::kept::KeptValues;
 use crate::straight::returns::{self, BeforeFrame};
 use crate::straight::side_exit::SideExit;
 use crate::straight::{self, Refusal, Straight, clones, psa_clones, straight};
 use forebay_budget::{Budget, Stop};
-use forebay_ir::{Architecture, Location, Program, SlotId};
+use forebay_ir::{Architecture, Location, Program};
 use forebay_jit::graph::GraphCode;
 use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
 use forebay_jit::{CompileError, FastPathCode, Forms, compile_graph};
@@ -48,7 +50,7 @@ pub(crate) struct MachineCode {
     head: Head,
     frames_of_clones: FramesOfClones,
     /// See [`MachineCode::kept_by_returns`].
-    kept_by_returns: Vec<(SlotId, u32)>,
+    kept_by_returns: KeptValues,
     /// How packets go on that leave the fast path after ingress.
     side_exit: Option<SideExit>,
     /// What keeps packets off the fast path and is known before compilation.
@@ -112,8 +114,8 @@ impl MachineCode {
             obstacles.extend(route.limits(unrolled, options.step_limit));
         }
         let head = Head::of(unrolled, &route);
-        let kept = route.sends_back.iter().flat_map(|back| &back.kept);
-        let kept_by_returns = kept.map(|slot| (*slot, unrolled.slot(*slot).width)).collect();
+        let kept_by_returns = route.sends_back.as_ref().map_or(&[][..], |back| &back.kept);
+        let kept_by_returns = KeptValues::of(unrolled, kept_by_returns);
         let side_exit = SideExit::of(program, unrolled, &route);
         let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
         let is_wanted = is_compiled && !is_blocked;
@@ -171,7 +173,7 @@ impl MachineCode {
             returns: None,
             head: Head::default(),
             frames_of_clones: FramesOfClones::of(program.architecture),
-            kept_by_returns: Vec::new(),
+            kept_by_returns: KeptValues::default(),
             side_exit: None,
             obstacles: vec![obstacle],
             beside_packets: false,
@@ -231,10 +233,16 @@ impl MachineCode {
         &self.head
     }
 
-    /// The slots that packets which begin again may keep, with their widths, in the order in which the fast path notes
-    /// them.
-    pub(crate) fn kept_by_returns(&self) -> &[(SlotId, u32)] {
+    /// What packets that begin again may keep, as the fast path notes it.
+    pub(crate) fn kept_by_returns(&self) -> &KeptValues {
         &self.kept_by_returns
+    }
+
+    /// Restores what a packet that begins again keeps, for a pass on the slow path.
+    pub(crate) fn restore_kept(&self, packet: &mut Contents) {
+        let values = self.kept_by_returns.read(&packet.kept_bytes);
+        packet.preserved.0.extend(values);
+        packet.kept_bytes.clear();
     }
 
     /// How packets go on that leave the fast path after ingress.

@@ -138,6 +138,9 @@ pub struct Contents {
     pub(crate) instance_type: InstanceType,
     /// Metadata kept from the previous pass.
     pub(crate) preserved: Preserved,
+    /// The same, in place of it, if the fast path has noted it:
+    /// [`KeptValues`](crate::straight::kept::KeptValues). Otherwise empty.
+    pub(crate) kept_bytes: Vec<u8>,
     /// How many times the packet was resubmitted and recirculated.
     pub(crate) passes: Passes,
     /// Headers and metadata, from ingress to the end of egress.

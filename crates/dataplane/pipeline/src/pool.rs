@@ -105,6 +105,7 @@ impl Pool {
         }
         self.recycle(std::mem::take(&mut packet.bytes));
         packet.preserved.0.clear();
+        packet.kept_bytes.clear();
         if self.packets.len() < KEPT_MAX {
             self.packets.push(packet);
         }

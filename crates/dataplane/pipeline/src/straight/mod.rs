@@ -22,6 +22,7 @@ pub(crate) mod clone_head;
 pub(crate) mod clones;
 mod cloning;
 mod deparsed;
+pub(crate) mod kept;
 
 mod pna;
 mod psa;

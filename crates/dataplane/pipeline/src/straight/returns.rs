@@ -8,6 +8,7 @@
 //!          └── BeforeFrame::bytes ───────┘
 //! ```
 
+use super::kept::whole_bytes;
 use crate::layout::Layout;
 use crate::packet::Contents;
 use forebay_bits::{Bits, write_bits};
@@ -20,7 +21,8 @@ const BYTES_MAX: usize = 1_024;
 /// What is before the frames of packets that begin again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BeforeFrame {
-    /// The slots that packets may keep, in ascending order, each with its place.
+    /// The slots that packets may keep, in ascending order, each with its place: the layout of
+    /// [`KeptValues`](super::kept::KeptValues).
     kept: Vec<(SlotId, Place)>,
     /// The place of the instance type, if the program has it.
     instance_type: Option<Place>,
@@ -39,7 +41,7 @@ struct Place {
 impl BeforeFrame {
     fn add(&mut self, width: u32) -> Place {
         let begin = self.bytes;
-        self.bytes += width.div_ceil(8) as usize;
+        self.bytes += whole_bytes(width);
         Place { begin, width }
     }
 
@@ -55,21 +57,27 @@ impl BeforeFrame {
 
     /// Writes the bytes of a packet.
     pub(crate) fn write(&self, packet: &Contents, target: &mut [u8]) {
-        target.fill(0);
-        for (slot, value) in &packet.preserved.0 {
-            let found = self.kept.binary_search_by_key(slot, |(slot, _)| *slot);
-            let (_, place) = self.kept[found.expect("packets keep nothing else")];
-            place.write(value, target);
+        let kept = self.instance_type.map_or(self.bytes, |place| place.begin);
+        if packet.kept_bytes.is_empty() {
+            target[..kept].fill(0);
+            for (slot, value) in &packet.preserved.0 {
+                let found = self.kept.binary_search_by_key(slot, |(slot, _)| *slot);
+                let (_, place) = self.kept[found.expect("packets keep nothing else")];
+                place.write(value, target);
+            }
+        } else {
+            target[..kept].copy_from_slice(&packet.kept_bytes);
         }
         if let Some(place) = self.instance_type {
-            place.write(&Bits::new(place.width, packet.instance_type as u128), target);
+            let value = Bits::new(place.width, packet.instance_type as u128);
+            place.write(&value, target);
         }
     }
 }
 
 impl Place {
     fn write(self, value: &Bits, target: &mut [u8]) {
-        let end = 8 * (self.begin + self.width.div_ceil(8) as usize);
+        let end = 8 * (self.begin + whole_bytes(self.width));
         write_bits(target, end - self.width as usize, value);
     }
 }
@@ -93,11 +101,10 @@ pub(crate) fn route(program: &Program, layout: &Layout, route: &Route) -> Option
         has_seeds: route.draws_random_numbers(program).contains(&true),
         ..BeforeFrame::default()
     };
-    let mut slots = back.kept.clone();
-    slots.sort();
-    for slot in slots {
-        let place = before.add(program.slot(slot).width);
-        before.kept.push((slot, place));
+    debug_assert!(back.kept.is_sorted(), "they are found by their numbers");
+    for slot in &back.kept {
+        let place = before.add(program.slot(*slot).width);
+        before.kept.push((*slot, place));
     }
     let instance_type = layout.slots.instance_type;
     before.instance_type = instance_type.map(|slot| before.add(program.slot(slot).width));
@@ -141,6 +148,14 @@ mod tests {
         before.write(&packet, &mut bytes);
         let mut expected = vec![0; before.bytes()];
         (expected[0], expected[18], expected[19], expected[23]) = (1, 0x12, 0x34, 4);
+        assert_eq!(bytes, expected);
+        let noted = Contents {
+            kept_bytes: expected[..20].to_vec(),
+            instance_type: InstanceType::Recirculated,
+            ..Contents::default()
+        };
+        let mut bytes = vec![0xff; before.bytes()];
+        before.write(&noted, &mut bytes);
         assert_eq!(bytes, expected);
     }
 }

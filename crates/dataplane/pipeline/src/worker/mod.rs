@@ -423,11 +423,15 @@ impl WorkerScratch {
     fn enter<T: Tracer>(
         &mut self,
         burst: Burst<'_>,
-        packet: IngressPacket,
+        mut packet: IngressPacket,
         decide: &mut impl FnMut(IngressDecision),
         tracer: &mut T,
     ) {
         self.further_passes.count(packet.instance_type());
+        if !packet.kept_bytes.is_empty() {
+            let code = burst.pipeline.code.as_ref().expect("the fast path has sent it back");
+            code.restore_kept(&mut packet);
+        }
         let mut sink = |outcome: Outcome| decide(outcome.before_queue());
         self.walk(burst, &mut sink, tracer).arrive(packet);
     }

@@ -7,12 +7,10 @@ use super::left_out::LeftOut;
 use super::specialised::{Again, SpecialisedBurst};
 use super::usefulness::Usefulness;
 use super::{Worker, end_burst};
-use crate::layout::field_list;
 use crate::objects::View;
 use crate::outcome::DropReason;
-use crate::packet::{IngressArguments, IngressPacket, InstanceType, Origin, Preserved};
+use crate::packet::{Contents, IngressArguments, IngressPacket, InstanceType, Origin};
 use crate::paths::PathCounters;
-use forebay_bits::Bits;
 use forebay_jit::SentBack;
 use forebay_packet::Packet;
 
@@ -79,9 +77,8 @@ impl Worker {
             Return::Resubmitted(_) => InstanceType::Resubmitted,
             Return::Recirculated(_) | Return::ByPort => InstanceType::Recirculated,
         };
-        packet.preserved.0.clear();
         if let Return::Resubmitted(note) | Return::Recirculated(note) = how {
-            self.take_kept(note, is_clone, &mut packet.preserved);
+            self.take_kept(note, is_clone, &mut packet);
         }
         Ok(packet)
     }
@@ -138,22 +135,15 @@ impl Worker {
     }
 
     /// Gives a packet the metadata that its note keeps.
-    fn take_kept(&self, note: u32, is_clone: bool, preserved: &mut Preserved) {
+    fn take_kept(&self, note: u32, is_clone: bool, packet: &mut Contents) {
         let notes = if is_clone {
             &self.fast.returns.of_clones
         } else {
             &self.fast.returns.of_packets
         };
-        let (preserve, mut rest) = notes.note(note);
+        let (preserve, values) = notes.note(note);
         let code = self.pipeline.code.as_ref().expect("the fast path has sent it back");
-        let listed = field_list(&self.pipeline.program, preserve);
-        let values = code.kept_by_returns().iter().filter_map(|&(slot, width)| {
-            let (value, behind) = rest.split_at(width.div_ceil(8) as usize);
-            rest = behind;
-            listed
-                .contains(&slot)
-                .then(|| (slot, Bits::from_bytes_be(width, value)))
-        });
-        preserved.0.extend(values);
+        packet.kept_bytes.extend_from_slice(values);
+        code.kept_by_returns().clear_others(preserve, &mut packet.kept_bytes);
     }
 }
