@@ -29,7 +29,7 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
         } else if (hdr.input.b == 2) {
             clone(CloneType.I2E, 32w7); // some: clones the packet; only the clone takes the slow path
         } else if (hdr.input.b == 3) {
-            resubmit_preserving_field_list(0);
+            resubmit_preserving_field_list(0); // some: resubmits the packet, which then takes the slow path
         }
         standard_metadata.egress_spec = 2;
     }

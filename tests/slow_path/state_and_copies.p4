@@ -37,7 +37,7 @@ control TestIngress(inout headers_t hdr, inout meta_t meta, inout standard_metad
         if (hdr.input.b == 1) {
             digest<learn_t>(1, learn); // all: sends a digest, after state_and_copies.p4:36 writes register `TestIngress.last`, which cannot be taken back
         } else if (hdr.input.b == 3) {
-            resubmit_preserving_field_list(0);
+            resubmit_preserving_field_list(0); // some: resubmits the packet, which then takes the slow path
         }
         standard_metadata.egress_spec = 2;
     }

@@ -103,7 +103,7 @@ impl MachineCode {
         let of_returns = layout.and_then(|layout| returns::route(unrolled, layout, &route));
         let of_returns = of_returns.filter(|(again, _)| !again.is_blocked(unrolled, options.step_limit));
         if let Some(back) = &mut route.sends_back {
-            back.next_is_specialised = of_returns.is_some();
+            back.recirculates_fast = of_returns.is_some();
         }
         let mut obstacles = match options.fast_path {
             FastPath::Never => Vec::new(),

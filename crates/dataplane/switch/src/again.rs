@@ -1,11 +1,12 @@
-//! Packets that begin again, on the fast path: recirculated packets at the beginning of a poll, and resubmitted packets
-//! before the packet that comes next. Their frames go through specialised code in a burst of their own, like those that
-//! ports deliver. A packet that cannot take the fast path takes the slow path before the next one.
+//! Recirculated packets on the fast path. At the beginning of a poll their frames go through specialised code in bursts,
+//! like those that ports deliver. A packet that cannot take the fast path takes the slow path before the next one.
+//!
+//! Resubmitted packets take the slow path: each would be a burst of its own, since it comes before the next packet.
 
 use crate::fast_path::Settling;
 use crate::switch::{Activity, Switch};
 use forebay_packet::Burst;
-use forebay_pipeline::{Arrival, IngressPacket, Origin, Tracer, VerdictRun};
+use forebay_pipeline::{IngressPacket, Origin, Tracer, VerdictRun};
 use std::collections::VecDeque;
 
 /// Packets of a burst that begin again.
@@ -15,8 +16,6 @@ pub(crate) struct Again {
     waiting: VecDeque<IngressPacket>,
     /// The origin of the last packet that was settled.
     last: Origin,
-    /// Whether the packet is resubmitted, and so the only one.
-    is_resubmitted: bool,
 }
 
 impl Again {
@@ -47,20 +46,17 @@ impl Again {
     }
 }
 
-/// What is kept so that nothing is allocated for a burst. A resubmitted packet needs another burst while that of its
-/// pass before is not finished.
-#[derive(Default)]
-pub(crate) struct AgainBuffers(Vec<Buffers>);
-
-struct Buffers {
+/// What is kept so that nothing is allocated for a burst.
+pub(crate) struct AgainBuffers {
     burst: Burst,
     verdicts: Vec<VerdictRun>,
     again: Again,
 }
 
-impl Buffers {
-    fn new(packets: usize) -> Buffers {
-        Buffers {
+impl AgainBuffers {
+    /// For bursts of this many packets.
+    pub(crate) fn new(packets: usize) -> AgainBuffers {
+        AgainBuffers {
             burst: Burst::new(packets),
             verdicts: Vec::with_capacity(packets),
             again: Again::default(),
@@ -73,11 +69,12 @@ impl Switch {
     /// left where they are.
     #[cold]
     pub(crate) fn pass_again<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T, activity: &mut Activity) {
-        if !self.worker.has_fast_path_of_returns() || !self.stages.slow.resubmitted.is_empty() {
+        if !self.worker.has_fast_path_of_returns() {
             return;
         }
         // A packet that takes the slow path must not find others there.
         let mut entering = std::mem::take(&mut self.stages.slow.entering);
+        let mut buffers = self.stages.again.take().expect("it is put back below");
         while let Some(first) = entering.front()
             && self.room_to_pass::<T>().is_some()
         {
@@ -85,72 +82,24 @@ impl Switch {
             let is_of_port = |packet: &&IngressPacket| packet.arguments.ingress_port == ingress_port;
             let count = entering.iter().take(self.config.burst).take_while(is_of_port).count();
             let began_ns = self.delays.arrival(count as u64);
-            let arrival = self.arrival(ingress_port, now_ns);
-            let mut buffers = self.buffers_again();
-            buffers.again.is_resubmitted = false;
-            buffers.again.waiting.extend(entering.drain(..count));
-            self.pass_burst_again(buffers, arrival, now_ns, (tracer, activity));
+            let AgainBuffers { burst, verdicts, again } = &mut *buffers;
+            again.waiting.extend(entering.drain(..count));
+            for packet in &*again.waiting.make_contiguous() {
+                let place = burst.allocate().expect("a burst holds them");
+                place.set_data(&packet.bytes);
+            }
+            let mut settling = Settling {
+                arrival: self.arrival(ingress_port, now_ns),
+                now_ns,
+                tracer,
+                activity,
+                again: Some(again),
+            };
+            self.settle_burst(burst.as_mut_slice(), verdicts, &mut settling);
+            burst.clear();
             self.delays.burst_ends(began_ns);
         }
+        self.stages.again = Some(buffers);
         self.stages.slow.entering = entering;
-    }
-
-    /// Takes the packet that was just resubmitted, if there is one, to its end or its queue, and then that which is made
-    /// of it by a further resubmission, and so on.
-    #[inline]
-    pub(crate) fn pass_resubmitted<T: Tracer>(&mut self, settling: &mut Settling<'_, T>) {
-        let is_last = settling.again.as_ref().is_some_and(|again| again.is_resubmitted);
-        if !is_last && !self.stages.slow.resubmitted.is_empty() {
-            self.pass_all_resubmitted(settling);
-        }
-    }
-
-    #[cold]
-    fn pass_all_resubmitted<T: Tracer>(&mut self, settling: &mut Settling<'_, T>) {
-        while let Some(packet) = self.stages.slow.resubmitted.pop_front() {
-            if self.worker.has_fast_path_of_returns() && self.room_to_pass::<T>().is_some() {
-                let mut buffers = self.buffers_again();
-                buffers.again.is_resubmitted = true;
-                buffers.again.waiting.push_back(packet);
-                let around = (&mut *settling.tracer, &mut *settling.activity);
-                self.pass_burst_again(buffers, settling.arrival, settling.now_ns, around);
-            } else {
-                self.stages.slow.resubmitted.push_front(packet);
-                let (ingress, egress) = self.run_entering(settling.now_ns, settling.tracer);
-                settling.activity.ingress += ingress;
-                settling.activity.egress += egress;
-            }
-            settling.activity.egress += self.run_queues(settling.now_ns, settling.tracer);
-        }
-    }
-
-    fn buffers_again(&mut self) -> Buffers {
-        let kept = self.stages.again.0.pop();
-        kept.unwrap_or_else(|| Buffers::new(self.config.burst))
-    }
-
-    /// Lets packets take the fast path in a burst, as far as possible.
-    fn pass_burst_again<T: Tracer>(
-        &mut self,
-        mut buffers: Buffers,
-        arrival: Arrival,
-        now_ns: u64,
-        (tracer, activity): (&mut T, &mut Activity),
-    ) {
-        let Buffers { burst, verdicts, again } = &mut buffers;
-        for packet in &*again.waiting.make_contiguous() {
-            let place = burst.allocate().expect("a burst holds them");
-            place.set_data(&packet.bytes);
-        }
-        let mut settling = Settling {
-            arrival,
-            now_ns,
-            tracer,
-            activity,
-            again: Some(again),
-        };
-        self.settle_burst(burst.as_mut_slice(), verdicts, &mut settling);
-        burst.clear();
-        self.stages.again.0.push(buffers);
     }
 }

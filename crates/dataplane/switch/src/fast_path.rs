@@ -205,7 +205,6 @@ impl Switch {
                 packets = self.settle_clones(packets, verdicts, settling);
             }
             packets = self.settle_runs(packets, verdicts, settling);
-            self.pass_resubmitted(settling);
         }
     }
 
@@ -510,7 +509,7 @@ impl Switch {
     }
 
     /// Sends a packet back to ingress, which it enters before the next packet or in the next poll.
-    fn send_back<T>(&mut self, how: Return, frame: &[u8], origin: Origin, settling: &mut Settling<'_, T>) {
+    fn send_back<T: Tracer>(&mut self, how: Return, frame: &[u8], origin: Origin, settling: &mut Settling<'_, T>) {
         let from = settling.ingress_port();
         if !matches!(how, Return::Resubmitted(_)) {
             // It has passed egress.
@@ -519,7 +518,11 @@ impl Switch {
         }
         let arguments = self.arguments_of_return(from, settling.now_ns);
         match self.worker.begins_again((how, false), frame, arguments, origin) {
-            Ok(packet) => self.stages.slow.resubmitted.push_back(packet),
+            Ok(packet) => {
+                let (ingress, egress) = self.run_resubmitted(packet, settling.now_ns, settling.tracer);
+                settling.activity.ingress += ingress;
+                settling.activity.egress += egress + self.run_queues(settling.now_ns, settling.tracer);
+            }
             Err(reason) => self.book_drops(from, reason, 1),
         }
     }

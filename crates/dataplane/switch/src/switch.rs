@@ -117,8 +117,8 @@ pub(crate) struct Stages {
     /// The frame of a copy that goes round again.
     pub(crate) frame: Vec<u8>,
     pub(crate) slow: Buffers,
-    /// For packets that begin again.
-    pub(crate) again: AgainBuffers,
+    /// For packets that begin again. `None` while they are on the fast path.
+    pub(crate) again: Option<Box<AgainBuffers>>,
 }
 
 impl Switch {
@@ -400,9 +400,19 @@ impl Switch {
         self.run_entering(now_ns, tracer)
     }
 
-    /// Takes packets that enter ingress, and what is made from them, to their ends or their queues. Returns how many
-    /// entered ingress, and egress.
-    pub(crate) fn run_entering<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
+    /// Takes a resubmitted packet, and what is made from it, to its end or its queue. Returns how many packets entered
+    /// ingress, and egress.
+    pub(crate) fn run_resubmitted<T: Tracer>(
+        &mut self,
+        packet: IngressPacket,
+        now_ns: u64,
+        tracer: &mut T,
+    ) -> (u64, u64) {
+        self.stages.slow.resubmitted.push_back(packet);
+        self.run_entering(now_ns, tracer)
+    }
+
+    fn run_entering<T: Tracer>(&mut self, now_ns: u64, tracer: &mut T) -> (u64, u64) {
         if !self.stages.slow.are_entering() {
             return (0, 0);
         }
@@ -575,7 +585,7 @@ impl Stages {
             verdicts: Vec::with_capacity(burst),
             frame: Vec::new(),
             slow: Buffers::default(),
-            again: AgainBuffers::default(),
+            again: Some(Box::new(AgainBuffers::new(burst))),
         }
     }
 }

@@ -213,21 +213,18 @@ fn registers_are_accessed_in_the_same_order() {
     }
 }
 
-/// Resubmitted and recirculated packets, also clones and copies of packets, take the fast path again and again.
+/// Recirculated packets, also clones and copies of packets, take the fast path again and again.
 #[test]
-fn further_passes_take_the_fast_path() {
+fn recirculated_packets_take_the_fast_path() {
     for (form, kinds) in [
-        (FORMS[0], &[1, 2, 3, 4, 8][..]),
-        (FORMS[1], &[5, 13, 16]),
-        (FORMS[5], &[1, 2, 3, 4]),
+        (FORMS[0], &[1, 3, 4][..]),
+        (FORMS[1], &[13, 16]),
+        (FORMS[5], &[1, 3, 4]),
     ] {
         let pipeline = pipeline(&program(form), Engine::Jit);
         let obstacles = pipeline.obstacles();
-        assert!(
-            obstacles
-                .iter()
-                .all(|obstacle| !obstacle.text.contains("circulates the packet"))
-        );
+        let mut texts = obstacles.iter().map(|obstacle| &obstacle.text);
+        assert!(texts.all(|text| !text.contains("recirculates the packet")));
         let mut switch = Switch::new(pipeline, Config::default());
         let (near, mut far) = MemoryPort::pair("near", "far", 1024);
         switch.attach(2, Box::new(near));

@@ -224,8 +224,9 @@ pub struct SendsBack {
     pub recirculate: SlotId,
     /// Slots whose values may be kept.
     pub kept: Vec<SlotId>,
-    /// Whether the next pass of such a packet has specialised code, too. Only [obstacles](Route::obstacles) depend on it.
-    pub next_is_specialised: bool,
+    /// Whether the next pass of a recirculated packet has specialised code, too. Only [obstacles](Route::obstacles)
+    /// depend on it.
+    pub recirculates_fast: bool,
 }
 
 impl SendsBack {

@@ -4,8 +4,8 @@
 //! One that stops [some](Stops::Some) leaves the packets that reach it to the slow path, before anything has been
 //! changed for them.
 
+use super::Route;
 use super::changes::{Change, Changes};
-use super::{Route, SendsBack};
 use crate::analysis::{actions_of, longest_path};
 use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, TableId, Terminator};
 use std::collections::BTreeSet;
@@ -359,8 +359,8 @@ impl<'p> Finder<'p> {
                 }
                 continue;
             }
-            if let Some((back, text)) = self.sends_back(route, place) {
-                if !back.next_is_specialised {
+            if let Some((text, is_fast)) = self.sends_back(route, place) {
+                if !is_fast {
                     self.add(ObstacleKind::Leaves, Stops::Some, place.location, text.to_owned());
                 }
                 continue;
@@ -420,14 +420,16 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// How packets are sent back, if one is sent back here, and what becomes of it without specialised code, in words.
-    fn sends_back<'r>(&self, route: &'r Route, place: Place<'p>) -> Option<(&'r SendsBack, &'static str)> {
+    /// What becomes of a packet that is sent back here, in words, if its next pass is not on the fast path; and whether
+    /// it is.
+    fn sends_back(&self, route: &Route, place: Place<'p>) -> Option<(&'static str, bool)> {
         let back = route.sends_back.as_ref()?;
         let asks = |slot| place.may_set(self.program, slot);
         if asks(back.resubmit) {
-            return Some((back, "resubmits the packet, which then takes the slow path"));
+            return Some(("resubmits the packet, which then takes the slow path", false));
         }
-        asks(back.recirculate).then_some((back, "recirculates the packet, which then takes the slow path"))
+        let text = "recirculates the packet, which then takes the slow path";
+        asks(back.recirculate).then_some((text, back.recirculates_fast))
     }
 
     fn parser(&mut self, route: &Route) {

@@ -82,7 +82,7 @@ fn sends_back(program: &Program) -> Option<SendsBack> {
         resubmit: resubmit?,
         recirculate: recirculate?,
         kept: vec![generate::INSTANCE],
-        next_is_specialised: false,
+        recirculates_fast: false,
     })
 }
 

@@ -55,7 +55,7 @@ fn send_back_by_slots(program: &mut Program, route: &mut Route) {
         resubmit,
         recirculate,
         kept,
-        next_is_specialised: false,
+        recirculates_fast: false,
     });
 }
 
