@@ -222,13 +222,30 @@ fn annotated(annotations: &[String]) -> Option<Notation> {
         .map(|(_, notation)| *notation)
 }
 
+/// Names of addresses that say neither `addr` nor `ip`.
+const NAMES_OF_ADDRESSES: &[&str] = &[
+    "source",
+    "destination",
+    "src",
+    "dst",
+    "inside",
+    "outside",
+    "external",
+    "remote",
+    "client",
+];
+
 /// The notation that name and width suggest: addresses of 48, 32 and 128 bits, types in hexadecimal.
 fn guessed(name: &str, width: u32) -> Notation {
     let name = name.to_lowercase();
     let is_address = name.contains("addr")
         || name
             .split(['.', '_'])
-            .any(|part| ["ip", "ipv4", "ipv6"].contains(&part));
+            .any(|part| ["ip", "ipv4", "ipv6"].contains(&part))
+        || name
+            .split('.')
+            .next_back()
+            .is_some_and(|last| NAMES_OF_ADDRESSES.contains(&last));
     match width {
         48 => Notation::Mac,
         32 if is_address => Notation::Ipv4,
@@ -324,6 +341,10 @@ mod tests {
             ("hdr.ipv4.dst_addr", 32, "10.0.0.1"),
             ("hdr.ethernet.dst_addr", 48, "00:00:00:00:01:ff"),
             ("hdr.ipv6.dst_addr", 128, "2001:db8::1"),
+            ("inside", 32, "10.0.0.5"),
+            ("meta.flow.source", 128, "2001:db8::5"),
+            ("source_port", 16, "4000"),
+            ("last_source", 32, "167772165"),
             ("hdr.ethernet.ether_type", 16, "0x800"),
             ("port", 9, "510"),
             ("token", 200, "0xfeed"),
