@@ -253,7 +253,7 @@ fn test(
     progress.finish();
     let results = results.map_err(in_file)?;
     print_and_write(&results, arguments)?;
-    let was_stopped = results.trials.iter().any(|trial| trial.was_stopped);
+    let was_stopped = results.ended_by.is_some() || results.trials.iter().any(|trial| trial.was_stopped);
     Ok(if !is_good(&results) {
         Status::Bad
     } else if was_stopped {
