@@ -2,7 +2,8 @@
 //!
 //! Engines and machine code work with 64-bit words, not with [`Bits`]. A layout gives each field a [`Placement`].
 //! Fields of up to 64 bits share words and never cross a word boundary, so each can be read with one shift and one
-//! mask. A wider field begins at a word and takes as many words as it needs, the least significant first.
+//! mask. A wider field has as many words as it needs for itself, the least significant first, so that it can be read
+//! without a mask.
 //!
 //! ```text
 //! a key of 32, 32, 8, 16 and 16 bits                 a record with the action data 48 and 9 bits
@@ -102,11 +103,7 @@ impl Packer {
 
     fn place_wide(&mut self, width: u32) -> Placement {
         let word = self.taken.len();
-        let last = (width - 1) % u64::BITS + 1;
-        self.taken.resize(word + (width / u64::BITS) as usize, u64::BITS);
-        if last < u64::BITS {
-            self.taken.push(last);
-        }
+        self.taken.resize(word + width.div_ceil(u64::BITS) as usize, u64::BITS);
         Placement { word, shift: 0, width }
     }
 
