@@ -237,14 +237,22 @@ impl Switch for OfDevice<'_> {
 }
 
 /// Does the commands of a file that configure a switch; those that only show something are passed over. An entry that
-/// is there already stays as it is, with a warning: files that were tried with BMv2 have such lines. Returns what is
-/// wrong with the commands that cannot be done, with their numbers in the file.
+/// is there already stays as it is, with a warning, and commands about ports are passed over with one: files that were
+/// tried with BMv2 have such lines. Returns what is wrong with the commands that cannot be done, with their numbers in
+/// the file.
 pub fn apply(file: &str, lines: &[Line], device: &mut Device, queues: &QueueControl) -> Vec<String> {
     let device = RefCell::new(device);
     let mut runtime = Runtime::new(OfDevice { device, queues });
     let commands = lines.iter().filter(|line| !only_shows(&line.text));
     commands
         .filter_map(|line| {
+            if let Some(command @ ("port_add" | "port_remove")) = line.text.split_whitespace().next() {
+                output::warning(&format!(
+                    "{file}:{}: {command} is passed over; options of the command line give the ports",
+                    line.number
+                ));
+                return None;
+            }
             let failure = runtime.command(&line.text).err()?;
             let said = format!(
                 "{file}:{}: {}",

@@ -352,3 +352,17 @@ fn entries_may_come_through_a_pipe_and_tests_may_not() {
     let said = ran.stdout + &ran.stderr;
     assert!(said.contains("is no regular file"), "{said}");
 }
+
+/// Published command files add their interfaces; here the switch has its ports when it starts.
+#[test]
+fn commands_about_ports_are_passed_over_with_a_warning() {
+    let folder = folder();
+    let lines = "port_add r1-eth1 1\ntable_add ports forward 1 => 2\n";
+    let commands = write(folder.path(), "commands.txt", lines);
+    let trace = ["trace", PORT_FORWARD, "--port", "1", "--hex", "00", "--entries"];
+    let ran = forebay(&[&trace[..], &[&commands]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let says = "commands.txt:1: port_add is passed over";
+    assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    assert!(ran.stdout.contains("packet leaves port 2"), "{}", ran.stdout);
+}

@@ -32,7 +32,7 @@ impl Writer<'_> {
             let params: Vec<Value> = (0..self.below(3))
                 .map(|index| Value {
                     path: format!("p{index}"),
-                    width: self.width(),
+                    width: self.width_of_data(),
                 })
                 .collect();
             let (readable, assignable) = (self.readable.len(), self.assignable.len());
@@ -66,6 +66,14 @@ impl Writer<'_> {
             self.table(number, &names);
         }
         plain
+    }
+
+    /// The width of an entry's action data: more often than elsewhere one that does not fill its last word.
+    fn width_of_data(&mut self) -> u32 {
+        if self.chance(25) {
+            return self.pick(&[65, 70, 96, 100, 127, 130, 150]);
+        }
+        self.width()
     }
 
     /// An action that is called with operands.
