@@ -69,8 +69,10 @@ impl BeforeFrame {
             target[..kept].copy_from_slice(&packet.kept_bytes);
         }
         if let Some(place) = self.instance_type {
-            let value = Bits::new(place.width, packet.instance_type as u128);
-            place.write(&value, target);
+            // All of these numbers fit into a byte.
+            let value = &mut target[place.begin..];
+            value.fill(0);
+            *value.last_mut().expect("a slot has bits") = packet.instance_type as u8;
         }
     }
 }
