@@ -68,9 +68,8 @@ struct Lexer<'a> {
 impl Lexer<'_> {
     /// Reads one token; false after the last.
     fn next_token(&mut self) -> bool {
-        let opened = self.position;
         if !self.skip_space() {
-            self.push(TokenKind::UnterminatedComment, opened, self.text.len());
+            self.push(TokenKind::UnterminatedComment, self.position, self.text.len());
         }
         let start = self.position;
         let Some(first) = self.rest().chars().next() else {
@@ -128,7 +127,7 @@ impl Lexer<'_> {
         self.push(kind, self.position, self.position + length);
     }
 
-    /// Skips spaces, comments and continued line ends; false if a comment has no end.
+    /// Skips spaces, comments and continued line ends; false at a comment that has no end.
     fn skip_space(&mut self) -> bool {
         loop {
             let length = match (self.byte(0), self.byte(1)) {
@@ -137,10 +136,7 @@ impl Lexer<'_> {
                 (b'/', b'/') => self.line_comment_length(),
                 (b'/', b'*') => match self.rest()[2..].find("*/") {
                     Some(length) => length + 4,
-                    None => {
-                        self.position = self.text.len();
-                        return false;
-                    }
+                    None => return false,
                 },
                 _ => return true,
             };
