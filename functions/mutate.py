@@ -32,7 +32,7 @@ BEGINNINGS = {
     "int": ["int_sink", "int_source_md", "int_transit_mx"],
     "iot_mapping": ["iot_mapping_mqtt", "iot_mapping_http", "iot_mapping_coap"],
     "l2_switch": ["l2_switch_stations"],
-    "load_balancer": ["load_balancer_nat", "load_balancer_direct"],
+    "load_balancer": ["load_balancer_nat", "load_balancer_direct", "load_balancer_returned_errors"],
     "nat44": ["nat44_mappings", "nat44_errors"],
     "router": ["router_prefixes"],
     "upf": ["upf_headers", "upf_sessions"],

@@ -82,7 +82,7 @@ bool has_wrong_lengths(in headers_t hdr, in bit<1> is_error, in bit<32> frame_by
         || hdr.udp.isValid() && has_wrong_udp_length(hdr.udp, bytes, 0)
         || hdr.icmp.isValid() && bytes < ICMP_BYTES
         || hdr.icmpv6.isValid() && bytes < 16w4
-        || is_error == 1 && bytes < ICMP_BYTES + 8 + (hdr.inner_ipv4.isValid() ? IPV4_BYTES : IPV6_BYTES);
+        || is_error == 1 && bytes < ICMP_BYTES + 8 + (hdr.inner_ipv4.isValid() ? (bit<16>) hdr.inner_ipv4.ihl << 2 : IPV6_BYTES);
 }
 
 control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -318,8 +318,9 @@ control LbDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.neighbour);
         packet.emit(hdr.icmpv6_rest);
         packet.emit(hdr.inner_ipv4);
+        packet.emit(hdr.inner_options);
         packet.emit(hdr.inner_ipv6);
-        packet.emit(hdr.inner_ports);
+        packet.emit(hdr.inner_transport);
     }
 }
 

@@ -26,6 +26,8 @@ from scapy.layers.inet6 import (
     ICMPv6NDOptDstLLAddr,
     ICMPv6NDOptSrcLLAddr,
     ICMPv6PacketTooBig,
+    ICMPv6ParamProblem,
+    ICMPv6TimeExceeded,
     IPv6,
 )
 from scapy.layers.l2 import ARP, Ether
@@ -260,38 +262,75 @@ def errors():
             test.through(CLIENTS, IN / error, SERVERS, ipip(LB, f"10.1.0.1{backend}", hop(error)))
     test.counter("connections", NEW, 0)
     test.say("With NAT the packet inside gets the address of the back end, too.")
-    for layer in (TCP(sport=80, dport=5001, seq=9), UDP(sport=80, dport=5001, len=16, chksum=0x1234)):
-        make = lambda source, port: (
-            IP(src=source, dst=CLIENT, ttl=3, id=4, len=48)
-            / layer.__class__(bytes(layer)[:0] + struct.pack("!H", port) + bytes(layer)[2:])
-        )
-        before, after = bytes(make(VIP, 80))[:28], bytes(make("10.1.0.11", 8080))[:28]
-        error = IP(src="203.0.113.1", dst=VIP) / ICMP(type=3, code=4, nexthopmtu=1400)
-        test.through(
-            CLIENTS,
-            IN / error / Raw(before),
-            SERVERS,
-            OUT / IP(src="203.0.113.1", dst="10.1.0.11", ttl=63) / ICMP(type=3, code=4, nexthopmtu=1400) / Raw(after),
-        )
-    for layer in (ICMPv6PacketTooBig(mtu=1300), ICMPv6DestUnreach(code=3)):
-        make = lambda source, port: (
-            IPv6(src=source, dst=CLIENT_V6, plen=100) / UDP(sport=port, dport=5001, len=100, chksum=0x1234)
-        )
-        test.say(f"Over IPv6: {layer.name}.")
-        test.through(
-            CLIENTS,
-            IN / IPv6(src="2001:db8:9::1", dst=VIP_V6) / layer / Raw(bytes(make(VIP_V6, 80))),
-            SERVERS,
-            OUT
-            / IPv6(src="2001:db8:9::1", dst="2001:db8:1::11", hlim=63)
-            / layer
-            / Raw(bytes(make("2001:db8:1::11", 8080))),
-        )
+    for answer in answers().values():
+        address, router = (VIP_V6, "2001:db8:9::1") if IPv6 in answer else (VIP, "203.0.113.1")
+        seen = translated(answer, src=address, sport=80)
+        for error in error_layers(answer):
+            before = about(router, address, error, seen)
+            test.through(CLIENTS, IN / before, SERVERS, OUT / hop(about(router, answer.src, error, answer)))
     test.say("An echo request to the service is answered here.")
     ping = IP(src=CLIENT, dst=VIP, ttl=3, id=9) / ICMP(type=8, id=1, seq=2) / DATA
     test.through(
         CLIENTS, IN / ping, CLIENTS, BACK_OUT / IP(src=VIP, dst=CLIENT, ttl=64, id=9) / ICMP(type=0, id=1, seq=2) / DATA
     )
+    return test
+
+
+def answers():
+    """Packets of a back end behind NAT to a client."""
+    return {
+        name: translated(packet, src="2001:db8:1::11" if IPv6 in packet else "10.1.0.11", dst=packet.src, sport=8080, dport=4000)
+        for name, packet in packets(80).items()
+    }
+
+
+def error_layers(packet):
+    """ICMP errors about a packet."""
+    if IPv6 in packet:
+        return ICMPv6DestUnreach(code=4), ICMPv6PacketTooBig(mtu=1300), ICMPv6TimeExceeded(), ICMPv6ParamProblem(ptr=6)
+    return ICMP(type=3, code=3), ICMP(type=3, code=4, nexthopmtu=1400), ICMP(type=11), ICMP(type=12)
+
+
+def about(source, destination, error, packet, quoted=8):
+    """An ICMP error that quotes the IP header of a packet and `quoted` bytes after it. A transport checksum within those is that
+    of the whole packet."""
+    header = 40 if IPv6 in packet else 4 * IP(bytes(packet)).ihl
+    quote = Raw(bytes(packet)[: header + quoted])
+    if IPv6 in packet:
+        return IPv6(src=source, dst=destination) / error / quote
+    return IP(src=source, dst=destination) / error / quote
+
+
+def returned_errors():
+    test = setup(
+        "load_balancer_returned_errors.stf",
+        "ICMP errors of back ends behind NAT, and of routers before them, reach clients as errors about packets to the service.",
+        *NAT,
+    )
+    for name, packet in packets(80).items():
+        backend, router = ("2001:db8:1::11", "2001:db8:3::1") if IPv6 in packet else ("10.1.0.11", "10.3.0.1")
+        delivered = hop(translated(packet, dst=backend, dport=8080))
+        sent = hop(packet)
+        test.say(f"{name}: of the back end, and of a router before it.")
+        for source in (backend, router):
+            for error in error_layers(packet):
+                reported = about(source, packet.src, error, delivered)
+                test.through(SERVERS, BACK_IN / reported, CLIENTS, BACK_OUT / hop(about(packet.dst, packet.src, error, sent)))
+    test.say("More than eight bytes are quoted.")
+    packet = packets(80)["UDP"]
+    delivered = translated(packet, dst="10.1.0.11", dport=8080)
+    error = ICMP(type=3, code=3)
+    reported = about("10.1.0.11", CLIENT, error, delivered, quoted=40)
+    test.through(SERVERS, BACK_IN / reported, CLIENTS, BACK_OUT / hop(about(VIP, CLIENT, error, packet, quoted=40)))
+    test.say("As they are: about another port of the back end, to another host than the sender of the quoted packet, about a ping.")
+    elsewhere = translated(packet, dst="10.1.0.11", dport=8081)
+    ping = IP(src=CLIENT, dst="10.1.0.11") / ICMP(id=1) / DATA
+    for other in (
+        about("10.1.0.11", CLIENT, error, elsewhere),
+        about("10.1.0.11", "192.0.2.8", error, delivered),
+        about("10.1.0.11", CLIENT, error, ping),
+    ):
+        test.through(SERVERS, BACK_IN / other, CLIENTS, BACK_OUT / hop(other))
     return test
 
 
@@ -595,7 +634,7 @@ def demonstration():
     return test
 
 
-TESTS = [direct_return, nat, errors, maglev, connections, time_outs, overflow, others, malformed, demonstration]
+TESTS = [direct_return, nat, errors, returned_errors, maglev, connections, time_outs, overflow, others, malformed, demonstration]
 
 if __name__ == "__main__":
     sys.exit(write([make() for make in TESTS]))

@@ -6,6 +6,7 @@
 #include "../lib/headers.p4"
 #include "../lib/checksum.p4"
 #include "../lib/valid.p4"
+#include "../lib/icmp_error.p4"
 #include "../lib/local.p4"
 
 // Slots of a virtual service in the Maglev table: a prime, and at least a hundred times the number of the service's back ends (Eisenbud et al.,
@@ -52,11 +53,6 @@ const bit<32> CONNECTION_PINNED = 4;
 const bit<32> SECONDS_OPENING = 60;
 const bit<32> SECONDS_CLOSING = 10;
 
-header ports_t {
-    bit<16> src_port;
-    bit<16> dst_port;
-}
-
 struct headers_t {
     ethernet_t ethernet;
     arp_t arp;
@@ -77,12 +73,14 @@ struct headers_t {
     int_word_t icmpv6_rest;
     // The packet that an ICMP error quotes.
     ipv4_t inner_ipv4;
+    ipv4_options_t inner_options;
     ipv6_t inner_ipv6;
-    ports_t inner_ports;
+    transport_start_t inner_transport;
 }
 
 struct metadata_t {
-    // The connection of the packet, as client and service see it; for an ICMP error, that of the quoted packet.
+    // The connection of the packet, as client and service see it; for an ICMP error, that of the quoted packet, which went from the service to the
+    // client. In a packet of a back end they have changed places.
     bit<8> protocol;
     bit<16> client_port;
     bit<16> service_port;
@@ -174,22 +172,29 @@ parser LbParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inou
 
     state parse_icmp {
         packet.extract(hdr.icmp);
-        transition select(hdr.icmp.type) {
-            ICMP_UNREACHABLE: parse_inner_ipv4;
-            ICMP_TIME_EXCEEDED: parse_inner_ipv4;
-            ICMP_PARAMETER_PROBLEM: parse_inner_ipv4;
-            default: accept;
+        bool is_error = hdr.icmp.type == ICMP_UNREACHABLE || hdr.icmp.type == ICMP_TIME_EXCEEDED
+            || hdr.icmp.type == ICMP_PARAMETER_PROBLEM;
+        transition select(is_error) {
+            false: accept;
+            true: parse_inner_ipv4;
         }
     }
 
     state parse_inner_ipv4 {
         packet.extract(hdr.inner_ipv4);
         meta.protocol = hdr.inner_ipv4.protocol;
-        transition select(hdr.inner_ipv4.ihl, hdr.inner_ipv4.frag_offset, hdr.inner_ipv4.protocol) {
-            (5, 0, IP_PROTOCOL_TCP): parse_inner_ports;
-            (5, 0, IP_PROTOCOL_UDP): parse_inner_ports;
+        bool has_ports = hdr.inner_ipv4.frag_offset == 0
+            && (hdr.inner_ipv4.protocol == IP_PROTOCOL_TCP || hdr.inner_ipv4.protocol == IP_PROTOCOL_UDP);
+        transition select(has_ports, hdr.inner_ipv4.ihl) {
+            (true, 5): parse_inner_transport;
+            (true, 6 .. 15): parse_inner_options;
             default: accept;
         }
+    }
+
+    state parse_inner_options {
+        packet.extract(hdr.inner_options, ((bit<32>) hdr.inner_ipv4.ihl - 5) << 5);
+        transition parse_inner_transport;
     }
 
     state parse_icmpv6 {
@@ -219,18 +224,17 @@ parser LbParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inou
         packet.extract(hdr.inner_ipv6);
         meta.protocol = hdr.inner_ipv6.next_header;
         transition select(hdr.inner_ipv6.next_header) {
-            IP_PROTOCOL_TCP: parse_inner_ports;
-            IP_PROTOCOL_UDP: parse_inner_ports;
+            IP_PROTOCOL_TCP: parse_inner_transport;
+            IP_PROTOCOL_UDP: parse_inner_transport;
             default: accept;
         }
     }
 
-    // The quoted packet went from the service to the client.
-    state parse_inner_ports {
-        packet.extract(hdr.inner_ports);
+    state parse_inner_transport {
+        packet.extract(hdr.inner_transport);
         meta.is_error = 1;
-        meta.client_port = hdr.inner_ports.dst_port;
-        meta.service_port = hdr.inner_ports.src_port;
+        meta.client_port = hdr.inner_transport.second;
+        meta.service_port = hdr.inner_transport.first;
         transition accept;
     }
 }

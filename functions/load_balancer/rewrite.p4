@@ -5,23 +5,43 @@
 
 #include "packet.p4"
 
-// Updates the checksum of the transport header: those of TCP, UDP and ICMPv6 cover the addresses, that of ICMP does not.
-control UpdateTransport(inout headers_t hdr, in bit<32> addresses, in bit<32> ports) {
+// Updates the checksum of the transport header: those of TCP, UDP and ICMPv6 cover the addresses, that of ICMP does not. `content`: what ports, or
+// the packet that an ICMP error quotes, add.
+control UpdateTransport(inout headers_t hdr, in bit<32> addresses, in bit<32> content) {
     apply {
         if (hdr.tcp.isValid()) {
-            hdr.tcp.checksum = checksum_update(hdr.tcp.checksum, addresses + ports);
+            hdr.tcp.checksum = checksum_update(hdr.tcp.checksum, addresses + content);
         } else if (hdr.udp.isValid()) {
-            hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, addresses + ports);
+            hdr.udp.checksum = udp_checksum_update(hdr.udp.checksum, addresses + content);
         } else if (hdr.icmpv6.isValid()) {
-            hdr.icmpv6.checksum = checksum_update(hdr.icmpv6.checksum, addresses + ports);
+            hdr.icmpv6.checksum = checksum_update(hdr.icmpv6.checksum, addresses + content);
         } else if (hdr.icmp.isValid()) {
-            hdr.icmp.checksum = checksum_update(hdr.icmp.checksum, ports);
+            hdr.icmp.checksum = checksum_update(hdr.icmp.checksum, content);
+        }
+    }
+}
+
+// Updates the checksums in the packet that an ICMP error quotes, whose address and port change: those of IPv4's header and of UDP. TCP's is not among
+// the eight bytes of which an error has at least. `content`: what the quoted packet then adds to the checksum of the error.
+control UpdateQuoted(inout headers_t hdr, in bit<8> protocol, in bit<32> addresses, in bit<32> ports, out bit<32> content) {
+    apply {
+        content = addresses + ports;
+        if (hdr.inner_ipv4.isValid()) {
+            bit<16> checksum = checksum_update(hdr.inner_ipv4.hdr_checksum, addresses);
+            content = content + checksum_replace(hdr.inner_ipv4.hdr_checksum, checksum);
+            hdr.inner_ipv4.hdr_checksum = checksum;
+        }
+        if (protocol == IP_PROTOCOL_UDP) {
+            bit<16> checksum = udp_checksum_update(hdr.inner_transport.fourth, addresses + ports);
+            content = content + checksum_replace(hdr.inner_transport.fourth, checksum);
+            hdr.inner_transport.fourth = checksum;
         }
     }
 }
 
 control ToBackend(inout headers_t hdr, inout metadata_t meta, out bool found) {
     UpdateTransport() update_transport;
+    UpdateQuoted() update_quoted;
 
     direct_counter(CounterType.packets_and_bytes) usage;
 
@@ -162,44 +182,58 @@ control ToBackend(inout headers_t hdr, inout metadata_t meta, out bool found) {
             meta.ip_bytes = bytes;
         } else if (is_nat) {
             bit<32> addresses = 0;
+            bit<32> quoted_addresses = 0;
             bit<32> ports = checksum_replace(meta.service_port, nat_port);
+            bit<32> content = ports;
             if (hdr.ipv4.isValid()) {
                 addresses = checksum_replace32(hdr.ipv4.dst_addr, nat_address[31:0]);
                 hdr.ipv4.dst_addr = nat_address[31:0];
                 hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum, addresses);
                 if (meta.is_error == 1) {
-                    // The sum of the quoted IPv4 header does not change, so the checksum of ICMP changes for the port alone.
-                    hdr.inner_ipv4.hdr_checksum = checksum_update(hdr.inner_ipv4.hdr_checksum,
-                        checksum_replace32(hdr.inner_ipv4.src_addr, nat_address[31:0]));
+                    quoted_addresses = checksum_replace32(hdr.inner_ipv4.src_addr, nat_address[31:0]);
                     hdr.inner_ipv4.src_addr = nat_address[31:0];
                 }
             } else {
                 addresses = checksum_words128(~hdr.ipv6.dst_addr) + checksum_words128(nat_address);
                 hdr.ipv6.dst_addr = nat_address;
                 if (meta.is_error == 1) {
-                    addresses = addresses + checksum_words128(~hdr.inner_ipv6.src_addr) + checksum_words128(nat_address);
+                    quoted_addresses = checksum_words128(~hdr.inner_ipv6.src_addr) + checksum_words128(nat_address);
                     hdr.inner_ipv6.src_addr = nat_address;
                 }
             }
-            update_transport.apply(hdr, addresses, ports);
             if (meta.is_error == 1) {
-                hdr.inner_ports.src_port = nat_port;
-            } else if (hdr.tcp.isValid()) {
+                update_quoted.apply(hdr, meta.protocol, quoted_addresses, ports, content);
+                hdr.inner_transport.first = nat_port;
+            }
+            update_transport.apply(hdr, addresses, content);
+            if (hdr.tcp.isValid()) {
                 hdr.tcp.dst_port = nat_port;
-            } else {
+            } else if (hdr.udp.isValid()) {
                 hdr.udp.dst_port = nat_port;
             }
         }
     }
 }
 
-// A packet of a back end behind NAT gets the address and port of its service.
+// Whether the packet can be one of a connection: it has ports, or is an ICMP error to the sender of the packet that it quotes.
+bool can_be_returned(in headers_t hdr, in bit<1> is_error) {
+    return hdr.tcp.isValid() || hdr.udp.isValid()
+        || is_error == 1 && (hdr.ipv4.isValid() ? hdr.inner_ipv4.src_addr == hdr.ipv4.dst_addr
+                                                : hdr.inner_ipv6.src_addr == hdr.ipv6.dst_addr);
+}
+
+// A packet of a back end behind NAT gets the address and port of its service. So does an ICMP error about a packet of a client, from the back end or
+// from a router before it: the client has sent that packet to the service, and the addresses behind the load balancer may not be known to it.
 control FromBackend(inout headers_t hdr, inout metadata_t meta) {
     UpdateTransport() update_transport;
+    UpdateQuoted() update_quoted;
 
     bool is_return = false;
     ipv6_address_t service_address = 0;
     bit<16> port = 0;
+    // The back end: the source of the packet, or the destination of the one that an ICMP error quotes.
+    ipv4_address_t backend_ipv4 = 0;
+    ipv6_address_t backend_ipv6 = 0;
 
     action set_source(ipv6_address_t src_addr, bit<16> src_port) {
         is_return = true;
@@ -207,10 +241,10 @@ control FromBackend(inout headers_t hdr, inout metadata_t meta) {
         port = src_port;
     }
 
-    // `meta.client_port` is the source port: that of the back end.
+    // `meta.client_port` is the port of the back end.
     table returns_ipv4 {
         key = {
-            hdr.ipv4.src_addr: exact;
+            backend_ipv4: exact @name("hdr.ipv4.src_addr");
             meta.protocol: exact;
             meta.client_port: exact @name("source_port");
         }
@@ -224,7 +258,7 @@ control FromBackend(inout headers_t hdr, inout metadata_t meta) {
 
     table returns_ipv6 {
         key = {
-            hdr.ipv6.src_addr: exact;
+            backend_ipv6: exact @name("hdr.ipv6.src_addr");
             meta.protocol: exact;
             meta.client_port: exact @name("source_port");
         }
@@ -237,28 +271,44 @@ control FromBackend(inout headers_t hdr, inout metadata_t meta) {
     }
 
     apply {
-        if (hdr.tcp.isValid() || hdr.udp.isValid()) {
+        if (can_be_returned(hdr, meta.is_error)) {
             if (hdr.ipv4.isValid()) {
+                backend_ipv4 = meta.is_error == 1 ? hdr.inner_ipv4.dst_addr : hdr.ipv4.src_addr;
                 returns_ipv4.apply();
             } else {
+                backend_ipv6 = meta.is_error == 1 ? hdr.inner_ipv6.dst_addr : hdr.ipv6.src_addr;
                 returns_ipv6.apply();
             }
         }
         if (is_return) {
             bit<32> addresses;
+            bit<32> quoted_addresses = 0;
+            bit<32> ports = checksum_replace(meta.client_port, port);
+            bit<32> content = ports;
             if (hdr.ipv4.isValid()) {
                 addresses = checksum_replace32(hdr.ipv4.src_addr, service_address[31:0]);
                 hdr.ipv4.src_addr = service_address[31:0];
                 hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum, addresses);
+                if (meta.is_error == 1) {
+                    quoted_addresses = checksum_replace32(hdr.inner_ipv4.dst_addr, service_address[31:0]);
+                    hdr.inner_ipv4.dst_addr = service_address[31:0];
+                }
             } else {
                 addresses = checksum_words128(~hdr.ipv6.src_addr) + checksum_words128(service_address);
                 hdr.ipv6.src_addr = service_address;
+                if (meta.is_error == 1) {
+                    quoted_addresses = checksum_words128(~hdr.inner_ipv6.dst_addr) + checksum_words128(service_address);
+                    hdr.inner_ipv6.dst_addr = service_address;
+                }
             }
-            bit<32> ports = checksum_replace(meta.client_port, port);
-            update_transport.apply(hdr, addresses, ports);
+            if (meta.is_error == 1) {
+                update_quoted.apply(hdr, meta.protocol, quoted_addresses, ports, content);
+                hdr.inner_transport.second = port;
+            }
+            update_transport.apply(hdr, addresses, content);
             if (hdr.tcp.isValid()) {
                 hdr.tcp.src_port = port;
-            } else {
+            } else if (hdr.udp.isValid()) {
                 hdr.udp.src_port = port;
             }
         }
