@@ -75,6 +75,7 @@ control FirewallIngress(inout headers_t hdr, inout metadata_t meta, inout standa
     AnswerArp() answer_arp;
     AnswerNeighbour() answer_neighbour;
     AnswerPing() answer_ping;
+    AnswerPingIpv6() answer_ping_ipv6;
     Connections() connections;
     Reject() reject;
 
@@ -139,9 +140,12 @@ control FirewallIngress(inout headers_t hdr, inout metadata_t meta, inout standa
             meta.dropped = DROP_NO_INTERFACE;
         } else {
             connections.apply(hdr, meta, standard_metadata.ingress_global_timestamp);
-            if (meta.is_to_self == 1 && answers_pings == 1 && hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST
-                && hdr.ipv4.more_fragments == 0) {
+            bool may_answer = meta.is_to_self == 1 && answers_pings == 1;
+            if (may_answer && hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && hdr.ipv4.more_fragments == 0) {
                 answer_ping.apply(hdr.ethernet, hdr.ipv4, hdr.icmp);
+                meta.dropped = DROP_NONE;
+            } else if (may_answer && hdr.icmpv6.isValid() && hdr.icmpv6.type == ICMPV6_ECHO_REQUEST && meta.extension_bytes == 0) {
+                answer_ping_ipv6.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6);
                 meta.dropped = DROP_NONE;
             } else if (meta.dropped == DROP_NONE && hdr.ipv4.isValid()) {
                 hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum,

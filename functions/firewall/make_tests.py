@@ -102,6 +102,15 @@ def udp(source, destination, data=DATA, **fields):
     return ip(source[0], destination[0], **fields) / UDP(sport=source[1], dport=destination[1]) / data
 
 
+def behind(packet, *headers):
+    """An IPv6 packet with extension headers."""
+    network = packet.copy()
+    network.remove_payload()
+    for header in headers:
+        network = network / header.copy()
+    return IPv6(bytes(network / packet.payload))
+
+
 def connect(test, client_port, client, server_port, server):
     """A handshake."""
     passes(test, client_port, tcp(client, server, "S"), server_port)
@@ -412,14 +421,6 @@ def extensions():
         ],
     )
 
-    def behind(packet, *headers):
-        """The packet with extension headers."""
-        network = packet.copy()
-        network.remove_payload()
-        for header in headers:
-            network = network / header.copy()
-        return IPv6(bytes(network / packet.payload))
-
     hops, options = IPv6ExtHdrHopByHop(), IPv6ExtHdrDestOpt()
     long = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(252))])
     routing = IPv6ExtHdrRouting(type=2, addresses=[WEB_V6], segleft=0)
@@ -455,7 +456,7 @@ def extensions():
     test.say("A neighbour solicitation behind one is not answered.")
     ask = IPv6(src=FAR_V6, dst="2001:db8:2::1", hlim=255) / ICMPv6ND_NS(tgt="2001:db8:2::1")
     refused(test, OUTSIDE, behind(ask, options))
-    drops(test, "connection", 1)
+    drops(test, "own", 1)
     return test
 
 
@@ -490,6 +491,16 @@ def others():
     refused(test, OUTSIDE, IP(src=FAR, dst="192.0.2.1") / ICMP(id=5) / DATA)
     refused(test, INSIDE, tcp((HOST, 1), ("10.1.0.1", 22), "S"))
     drops(test, "own", 3)
+    request = IPv6(src=HOST_V6, dst=target) / ICMPv6EchoRequest(id=5, data=bytes(range(48)))
+    test.through(
+        INSIDE,
+        arriving(INSIDE) / request,
+        INSIDE,
+        leaving(INSIDE) / IPv6(src=target, dst=HOST_V6) / ICMPv6EchoReply(id=5, data=bytes(range(48))),
+    )
+    refused(test, INSIDE, behind(request, IPv6ExtHdrDestOpt()))
+    refused(test, OUTSIDE, IPv6(src=FAR_V6, dst="2001:db8:2::1") / ICMPv6EchoRequest(id=5))
+    drops(test, "own", 5)
     test.say("Hop limits, the MTU, another station, an unknown port, no IP, wrong packets.")
     refused(test, INSIDE, IP(src=HOST, dst=FAR, ttl=1) / UDP())
     refused(test, INSIDE, IPv6(src=HOST_V6, dst=FAR_V6, hlim=1) / UDP())

@@ -99,10 +99,12 @@ def test(bed):
 
     inside.run("ping", "-c", "2", "-i", "0.2", "192.0.2.2")
     inside.run("ping", "-c", "2", "-i", "0.2", "2001:db8:2::2")
-    inside.run("ping", "-c", "1", "10.1.0.1")
+    for own in ("10.1.0.1", "2001:db8:1::1"):
+        inside.run("ping", "-c", "1", own)
     check(True, "pings from inside, over IPv4 and IPv6, and to the firewall")
     check(not outside.succeeds("ping", "-c", "1", "-W", "1", "10.1.0.2"), "none from outside")
-    check(not outside.succeeds("ping", "-c", "1", "-W", "1", "192.0.2.1"), "nor to the firewall from there")
+    for own in ("192.0.2.1", "2001:db8:2::1"):
+        check(not outside.succeeds("ping", "-c", "1", "-W", "1", own), f"nor to the firewall from there ({own})")
 
     for host, port in ((outside, 8080), (server, 80), (server, 8080), (inside, 8080)):
         serve(host, port)

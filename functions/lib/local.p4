@@ -148,4 +148,19 @@ control AnswerPing(inout ethernet_t ethernet, inout ipv4_t ipv4, inout icmp_t ic
     }
 }
 
+// The same over IPv6. The checksum covers both addresses, in whatever order.
+control AnswerPingIpv6(inout ethernet_t ethernet, inout ipv6_t ipv6, inout icmpv6_t icmpv6) {
+    apply {
+        mac_address_t mac = ethernet.src_addr;
+        ethernet.src_addr = ethernet.dst_addr;
+        ethernet.dst_addr = mac;
+        ipv6_address_t address = ipv6.src_addr;
+        ipv6.src_addr = ipv6.dst_addr;
+        ipv6.dst_addr = address;
+        ipv6.hop_limit = 64;
+        icmpv6.type = ICMPV6_ECHO_REPLY;
+        icmpv6.checksum = checksum_update(icmpv6.checksum, checksum_replace(ICMPV6_ECHO_REQUEST ++ 8w0, ICMPV6_ECHO_REPLY ++ 8w0));
+    }
+}
+
 #endif

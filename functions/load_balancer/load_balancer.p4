@@ -81,7 +81,7 @@ bool has_wrong_lengths(in headers_t hdr, in bit<1> is_error, in bit<32> frame_by
         || hdr.tcp.isValid() && has_wrong_tcp_length(hdr.tcp, bytes)
         || hdr.udp.isValid() && has_wrong_udp_length(hdr.udp, bytes, 0)
         || hdr.icmp.isValid() && bytes < ICMP_BYTES
-        || hdr.icmpv6.isValid() && bytes < 16w4
+        || hdr.icmpv6.isValid() && bytes < ICMP_BYTES
         || is_error == 1 && bytes < ICMP_BYTES + 8 + (hdr.inner_ipv4.isValid() ? (bit<16>) hdr.inner_ipv4.ihl << 2 : IPV6_BYTES);
 }
 
@@ -89,6 +89,7 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
     AnswerArp() answer_arp;
     AnswerNeighbour() answer_neighbour;
     AnswerPing() answer_ping;
+    AnswerPingIpv6() answer_ping_ipv6;
     Services() services;
     ChooseBackend() choose_backend;
     ToBackend() to_backend;
@@ -103,7 +104,7 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         mark_to_drop(standard_metadata);
     }
 
-    // Addresses of the services and of the load balancer: they are not routed, and those of IPv4 answer pings.
+    // Addresses of the services and of the load balancer: they are not routed, and answer pings.
     table own_ipv4 {
         key = {
             hdr.ipv4.dst_addr: exact;
@@ -211,6 +212,9 @@ control LbIngress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             answer_neighbour.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6, hdr.neighbour, standard_metadata.ingress_port, answered);
         } else if (hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && is_own && !is_for_others) {
             answer_ping.apply(hdr.ethernet, hdr.ipv4, hdr.icmp);
+            answered = true;
+        } else if (hdr.icmpv6.isValid() && hdr.icmpv6.type == ICMPV6_ECHO_REQUEST && !is_for_others && own_ipv6.apply().hit) {
+            answer_ping_ipv6.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6);
             answered = true;
         }
         if (answered) {

@@ -108,14 +108,20 @@ def make(bed):
     controller = balancer.start(sys.executable, HERE / "control.py", file)
     wait_until(lambda: "new entries" in controller.output.read_text() or controller.poll() is not None, "control.py", 90)
     check(controller.poll() is None, "control.py has written services, back ends and routes")
-    return client, backend
+    return client, router, backend
 
 
 def test(bed):
     if not has_finsy():
         return
-    client, backend = make(bed)
+    client, router, backend = make(bed)
     seen = client.capture("eth0")
+    for address in (*SERVICES.values(), *OWN[1][:2]):
+        client.run("ping", "-c", "2", "-i", "0.2", address)
+    for address in OWN[2]:
+        router.run("ping", "-c", "2", "-i", "0.2", address)
+    check(True, "pings to services and to the load balancer are answered, over IPv4 and IPv6")
+
     backend.start(sys.executable, "-c", SINK)
     wait_until(lambda: backend.succeeds("sh", "-c", "ss -ltn | grep -q :8080"), "the server")
     for version, address in SERVICES.items():
@@ -135,4 +141,4 @@ def test(bed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(test, "tshark", "dumpcap", "ss"))
+    sys.exit(main(test, "tshark", "dumpcap", "ping", "ss"))

@@ -16,6 +16,7 @@ import with_scapy  # noqa: F401
 from scapy.contrib.gtp import GTP_U_Header, GTPPDUSessionContainer
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_NOP
 from scapy.layers.inet6 import (
+    ICMPv6EchoReply,
     ICMPv6EchoRequest,
     ICMPv6ND_NA,
     ICMPv6ND_NS,
@@ -131,6 +132,7 @@ USER = {
     "a fragment": IP(src=UE, dst=SERVER, ttl=64, flags="MF", proto=17) / Raw(bytes(64)),
     "UDP over IPv6": IPv6(src=UE_V6, dst=SERVER_V6) / UDP(sport=4000, dport=53) / DATA,
     "TCP over IPv6": IPv6(src=UE_V6, dst=SERVER_V6) / TCP(sport=4000, dport=443, flags="S") / DATA,
+    "ICMPv6": IPv6(src=UE_V6, dst=SERVER_V6) / ICMPv6EchoRequest(id=1, data=bytes(64)),
 }
 
 
@@ -364,12 +366,22 @@ def path_management():
     )
     ping = ON_N3 / IP(src=GNB, dst=UPF_N3, ttl=9, id=5) / ICMP(type=8, id=1, seq=2) / DATA
     test.through(N3, ping, N3, FROM_N3 / IP(src=UPF_N3, dst=GNB, ttl=64, id=5) / ICMP(type=0, id=1, seq=2) / DATA)
+    data = bytes(range(len(DATA.load)))
+    ping_ipv6 = ON_N3 / IPv6(src=GNB_V6, dst=UPF_N3_V6, hlim=9) / ICMPv6EchoRequest(id=1, seq=2, data=data)
+    pong = FROM_N3 / IPv6(src=UPF_N3_V6, dst=GNB_V6, hlim=64) / ICMPv6EchoReply(id=1, seq=2, data=data)
+    test.through(N3, ping_ipv6, N3, pong)
+    test.say("As long as a neighbour solicitation; of another code: not answered.")
+    short = {"id": 3, "seq": 4, "data": bytes(24)}
+    pong = FROM_N3 / IPv6(src=UPF_N3_V6, dst=GNB_V6) / ICMPv6EchoReply(**short)
+    test.through(N3, ON_N3 / IPv6(src=GNB_V6, dst=UPF_N3_V6) / ICMPv6EchoRequest(**short), N3, pong)
+    test.packet(N3, ON_N3 / IPv6(src=GNB_V6, dst=UPF_N3_V6) / ICMPv6EchoRequest(code=1))
+    test.counter("drops", DROPS.index("not_gtpu"), 1)
     test.say("Frames to groups of stations: neither answered nor forwarded.")
-    for frame in (ping, uplink(packet), uplink(packet, ip=outer(GNB_V6, UPF_N3_V6))):
+    for frame in (ping, ping_ipv6, uplink(packet), uplink(packet, ip=outer(GNB_V6, UPF_N3_V6))):
         frame = Ether(bytes(frame))
         frame.dst = "ff:ff:ff:ff:ff:ff"
         test.packet(N3, frame)
-    test.counter("drops", DROPS.index("group"), 3)
+    test.counter("drops", DROPS.index("group"), 4)
     neighbours(test)
     return test
 
@@ -394,7 +406,7 @@ def neighbours(test):
     test.packet(N3, group / ICMPv6ND_NS(tgt=UPF_N3_V6))
     nonce = ICMPv6NDOptUnknown(type=14, len=1, data=bytes(range(6)))
     test.packet(N3, group / ICMPv6ND_NS(tgt=UPF_N3_V6) / nonce)
-    test.counter("drops", DROPS.index("group"), 8)
+    test.counter("drops", DROPS.index("group"), 9)
     test.say("One that ends early is malformed.")
     test.packet(N3, bytes(group / ICMPv6ND_NS(tgt=UPF_N3_V6) / source)[:80])
     test.counter("drops", DROPS.index("malformed"), 1)
@@ -654,7 +666,7 @@ def malformed():
     test = setup("upf_malformed.stf", "Packets whose lengths do not agree: of the user, of the tunnel, of the user in the tunnel.")
     wrong = network_ipv4(SERVER, UE) | transport_ipv4(SERVER, UE)
     wrong |= network_ipv6(SERVER_V6, UE_V6) | transport_ipv6(SERVER_V6, UE_V6)
-    # The UPF reads no more of TCP than the ports that filters name, and of ICMPv6 nothing downlink.
+    # The UPF reads no more of TCP than the ports that filters name, and of ICMPv6 the type.
     for what in wrong.copy():
         if "TCP" in what or "echo" in what:
             del wrong[what]

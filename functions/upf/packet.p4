@@ -95,7 +95,7 @@ struct headers_t {
     ipv4_options_t ipv4_options;
     ipv6_t ipv6;
     ipv6_extension_t[4] extensions;
-    // A neighbour solicitation.
+    // A neighbour solicitation, or an echo request.
     icmpv6_t icmpv6;
     neighbour_t neighbour;
     icmp_t icmp;
@@ -228,17 +228,23 @@ parser UpfParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition select(hdr.ipv6.next_header, hdr.ipv6.payload_len) {
             (IP_PROTOCOL_UDP, _): parse_udp;
             (IP_PROTOCOL_TCP, _): parse_ports;
-            (IP_PROTOCOL_ICMPV6, 32): parse_icmpv6;
+            (IP_PROTOCOL_ICMPV6, 8 .. 65535): parse_icmpv6;
             default: other_protocol;
         }
     }
 
-    // A neighbour solicitation with the option that answers need has 32 bytes.
+    // A neighbour solicitation with the option that answers need has 32 bytes. Of shorter ones, and of other messages, nothing is needed.
     state parse_icmpv6 {
-        transition select(packet.lookahead<bit<8>>()) {
-            ICMPV6_NEIGHBOUR_SOLICITATION: parse_neighbour;
+        transition select(packet.lookahead<bit<8>>(), hdr.ipv6.payload_len) {
+            (ICMPV6_NEIGHBOUR_SOLICITATION, 32): parse_neighbour;
+            (ICMPV6_ECHO_REQUEST, _): parse_echo_request_ipv6;
             default: accept;
         }
+    }
+
+    state parse_echo_request_ipv6 {
+        packet.extract(hdr.icmpv6);
+        transition accept;
     }
 
     state parse_neighbour {

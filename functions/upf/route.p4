@@ -1,4 +1,4 @@
-// ARP and pings to the UPF itself, and the routes of packets.
+// ARP, neighbour discovery and pings to the UPF itself, and the routes of packets.
 
 #ifndef UPF_ROUTE_P4
 #define UPF_ROUTE_P4
@@ -8,6 +8,8 @@
 // Answers ARP, neighbour solicitations and echo requests for the addresses of the UPF itself. `is_own`: the packet is to one of them.
 control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_spec, out bool is_own, out bool answered) {
     AdvertiseNeighbour() advertise;
+    AnswerPing() answer_ping;
+    AnswerPingIpv6() answer_ping_ipv6;
     mac_address_t own_mac = 0;
 
     action own(mac_address_t mac) {
@@ -81,21 +83,6 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
         send_back();
     }
 
-    action answer_ping() {
-        mac_address_t mac = hdr.ethernet.src_addr;
-        hdr.ethernet.src_addr = hdr.ethernet.dst_addr;
-        hdr.ethernet.dst_addr = mac;
-        ipv4_address_t address = hdr.ipv4.src_addr;
-        hdr.ipv4.src_addr = hdr.ipv4.dst_addr;
-        hdr.ipv4.dst_addr = address;
-        hdr.ipv4.hdr_checksum = checksum_update(hdr.ipv4.hdr_checksum,
-            checksum_replace(hdr.ipv4.ttl ++ hdr.ipv4.protocol, 8w64 ++ hdr.ipv4.protocol));
-        hdr.ipv4.ttl = 64;
-        hdr.icmp.type = ICMP_ECHO_REPLY;
-        hdr.icmp.checksum = checksum_update(hdr.icmp.checksum, checksum_replace(ICMP_ECHO_REQUEST ++ 8w0, ICMP_ECHO_REPLY ++ 8w0));
-        send_back();
-    }
-
     apply {
         is_own = false;
         answered = false;
@@ -107,7 +94,8 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
         } else if (hdr.ipv4.isValid()) {
             is_own = own_ipv4.apply().hit;
             if (is_own && hdr.icmp.isValid() && hdr.icmp.type == ICMP_ECHO_REQUEST && hdr.icmp.code == 0) {
-                answer_ping();
+                answer_ping.apply(hdr.ethernet, hdr.ipv4, hdr.icmp);
+                send_back();
                 answered = true;
             }
         } else if (hdr.neighbour.isValid()) {
@@ -120,6 +108,11 @@ control Local(inout headers_t hdr, in bit<9> ingress_port, inout bit<9> egress_s
             }
         } else if (hdr.ipv6.isValid()) {
             is_own = own_ipv6.apply().hit;
+            if (is_own && hdr.icmpv6.isValid() && hdr.icmpv6.type == ICMPV6_ECHO_REQUEST && hdr.icmpv6.code == 0) {
+                answer_ping_ipv6.apply(hdr.ethernet, hdr.ipv6, hdr.icmpv6);
+                send_back();
+                answered = true;
+            }
         }
     }
 }

@@ -53,6 +53,8 @@ def test(bed):
     gnb.run("ping", "-c", "3", "-i", "0.2", "-I", UE, SERVER)
     gnb.run("ping", "-c", "3", "-i", "0.2", "-I", UE_V6, SERVER_V6)
     check(True, "the UE pings the data network over IPv4 and IPv6")
+    gnb.run("ping", "-c", "2", "-i", "0.2", UPF)
+    check(True, "the UPF answers pings on N3")
     found = gnb.run("ip", "neigh", "show", UPF)
     check("02:00:00:00:03:01" in found, "the gNB has found the UPF by neighbour discovery")
     server.start("iperf3", "-s")
