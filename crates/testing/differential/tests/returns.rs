@@ -238,6 +238,60 @@ fn recirculated_packets_take_the_fast_path() {
     }
 }
 
+/// A clone of a packet in its second pass reads the value of a header that has become invalid there, as no packet's
+/// clone does in the first pass.
+const CLONED_IN_THE_SECOND_PASS: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<8> kind; bit<8> value; }
+header o_t { bit<8> seen; }
+struct headers_t { o_t o; h_t h; }
+struct metadata_t { @field_list(1) bit<8> rounds; }
+parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
+    state start {
+        packet.extract(hdr.h);
+        transition accept;
+    }
+}
+control V(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
+    apply {
+        sm.egress_spec = 2;
+        if (AGAIN) {
+            hdr.h.setInvalid();
+            hdr.o.setValid();
+            hdr.o.seen = 0;
+        }
+    }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {
+    apply {
+        if (sm.instance_type == 2) {
+            hdr.o.seen = hdr.h.value;
+        } else if (hdr.h.isValid()) {
+            meta.rounds = 1;
+            recirculate_preserving_field_list(1);
+        } else {
+            clone(CloneType.E2E, 5);
+        }
+    }
+}
+control C(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"#;
+
+#[test]
+fn clones_of_further_passes_have_the_headers_of_these() {
+    let frames = Frames::from([(1, (0..10).map(|index| vec![index, 0x40 + index, 9]).collect())]);
+    for again in ["meta.rounds == 1", "sm.instance_type == 4"] {
+        let text = format!("#define AGAIN {again}\n{CLONED_IN_THE_SECOND_PASS}");
+        let (reference, compiled) = (pipeline(&text, Engine::Interpreter), pipeline(&text, Engine::Jit));
+        let [expected, found] = [&reference, &compiled].map(|it| run(it, &frames, 1, &Spread::FiveTuple));
+        assert_eq!(expected, found, "{again}");
+    }
+}
+
 /// Which numbers packets take depends on the workers, but not how many passes there are.
 #[test]
 fn several_workers_make_the_same_passes() {

@@ -8,6 +8,7 @@
 //!          └── BeforeFrame::bytes ───────┘
 //! ```
 
+use super::clones;
 use super::kept::whole_bytes;
 use crate::layout::Layout;
 use crate::packet::Contents;
@@ -122,7 +123,10 @@ pub(crate) fn route(program: &Program, layout: &Layout, route: &Route) -> Option
         before_parser,
         ..route.clone()
     };
-    Some((again, before))
+    // Clones from egress are noted if those of packets from ports can be. A packet that keeps metadata may reach other
+    // branches.
+    let cannot_clone = again.cloning.from_egress && clones::obstacle_in_egress(program, layout, &again).is_some();
+    (!cannot_clone).then_some((again, before))
 }
 
 #[cfg(test)]
