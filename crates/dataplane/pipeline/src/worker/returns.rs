@@ -102,7 +102,8 @@ impl Worker {
         let code = self.pipeline.code.as_ref()?;
         let (forms, before_frame) = code.forms_of_returns()?;
         if !self.fast.returns.usefulness.pays() {
-            self.fast.returns.usefulness.rest(packets.len() as u64, 0);
+            // The first of them takes the slow path; the others come again.
+            self.fast.returns.usefulness.rest(1, 0);
             return None;
         }
         let pin = self.reader.pin_again();
