@@ -138,7 +138,7 @@ pub struct FurtherPasses {
     pub resubmitted: u64,
     /// Passes of recirculated packets.
     pub recirculated: u64,
-    /// Those of both that took the fast path; the others took the slow path.
+    /// Passes of both that took the fast path; the others took the slow path.
     pub fast: u64,
 }
 

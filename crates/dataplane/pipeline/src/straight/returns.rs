@@ -1,4 +1,4 @@
-//! The route of packets that begin again: resubmitted and recirculated packets of a v1model program.
+//! The route of packets that begin again on the fast path: recirculated packets of a v1model program.
 //!
 //! They go through the same program as packets from a port. What differs comes before the parser: the metadata that a
 //! packet keeps, and its instance type. Both are in the bytes before its frame, from where specialised code loads them.

@@ -63,8 +63,8 @@ pub struct XdpPort {
     how: Attachment,
     copy_mode: CopyMode,
     state: PortState,
-    /// The interface was taken away from the sockets, receives by other queues too, has longer frames, an
-    /// address, or a bridge.
+    /// The interface was taken away from the sockets, receives by other queues too, or has longer frames, or the
+    /// kernel needs its frames.
     is_cut_off: bool,
     /// None when it receives by one queue because that was asked for.
     queue_watch: Option<QueueWatch>,
