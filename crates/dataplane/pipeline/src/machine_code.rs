@@ -335,6 +335,12 @@ impl MachineCode {
         generations.map_or(0, |generations| generations.index())
     }
 
+    /// The [generation](Generations) of the fast path of packets that begin again.
+    pub(crate) fn generation_of_returns(&self) -> usize {
+        let returns = self.returns.as_ref();
+        returns.map_or(0, |(generations, _)| generations.index())
+    }
+
     /// Waits until everything that is being compiled is ready.
     ///
     /// # Panics

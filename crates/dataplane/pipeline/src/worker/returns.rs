@@ -103,7 +103,7 @@ impl Worker {
         let (forms, before_frame) = code.forms_of_returns()?;
         if !self.fast.returns.usefulness.pays() {
             // The first of them takes the slow path; the others come again.
-            self.fast.returns.usefulness.rest(1, 0);
+            self.fast.returns.usefulness.rest(1, code.generation_of_returns());
             return None;
         }
         let pin = self.reader.pin_again();
