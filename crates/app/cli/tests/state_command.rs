@@ -101,16 +101,22 @@ fn a_sound_folder() {
     assert_eq!(state_command(&["check"], above.path()).0, 2, "no state");
 }
 
-/// The second of three batches is damaged: the first is kept, and the report names one whole batch lost besides.
-#[test]
-fn a_damaged_log() {
-    let above = tempfile::tempdir().expect("a folder");
-    let state = kept(above.path());
+/// Damages the second of three batches in a log. Returns the log's path, and its bytes from then on.
+fn damaged_log(state: &Path) -> (PathBuf, Vec<u8>) {
     let log = state.join("log-00000001");
     let mut bytes = fs::read(&log).expect("there is a log");
     let middle = 24 + (bytes.len() - 24) / 2;
     bytes[middle] ^= 1;
     fs::write(&log, &bytes).expect("it can be written");
+    (log, bytes)
+}
+
+/// The first batch is kept, and the report names one whole batch lost besides the damaged one.
+#[test]
+fn a_damaged_log() {
+    let above = tempfile::tempdir().expect("a folder");
+    let state = kept(above.path());
+    let (log, bytes) = damaged_log(&state);
     let (code, said) = state_command(&["check"], &state);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("DAMAGED at offset"), "{said}");
@@ -144,11 +150,7 @@ fn a_damaged_log() {
 fn a_repair_for_programs() {
     let above = tempfile::tempdir().expect("a folder");
     let state = kept(above.path());
-    let log = state.join("log-00000001");
-    let mut bytes = fs::read(&log).expect("there is a log");
-    let middle = 24 + (bytes.len() - 24) / 2;
-    bytes[middle] ^= 1;
-    fs::write(&log, &bytes).expect("it can be written");
+    let (log, bytes) = damaged_log(&state);
     let repair = |words: &[&str]| {
         let ran = Command::new(FOREBAY)
             .args(["state", "repair", "--json"])

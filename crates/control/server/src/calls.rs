@@ -383,7 +383,7 @@ mod tests {
             }
         }
 
-        /// What a call has that is alone in so much room.
+        /// What the only call has, with room for this many bytes.
         pub(crate) fn alone(size: usize, is_stream: bool) -> Arc<Holding> {
             let used = AtomicUsize::new(0);
             Arc::new(Holding::of(&Arc::new(Room { used, size }), is_stream))
