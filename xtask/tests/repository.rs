@@ -250,13 +250,49 @@ fn crates_without_unsafe_code_forbid_it() {
 /// Whether a source file in a folder has an unsafe block, function or implementation.
 fn has_unsafe(folder: &Path) -> bool {
     const FORMS: &[&str] = &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
+    any_source(folder, &|text| FORMS.iter().any(|form| text.contains(form)))
+}
+
+/// Whether something holds of a source file in a folder.
+fn any_source(folder: &Path, holds: &dyn Fn(&str) -> bool) -> bool {
     let entries = std::fs::read_dir(folder).expect("src/");
     entries.flatten().any(|entry| {
         if entry.path().is_dir() {
-            return has_unsafe(&entry.path());
+            return any_source(&entry.path(), holds);
         }
-        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
-        FORMS.iter().any(|form| text.contains(form))
+        holds(&std::fs::read_to_string(entry.path()).unwrap_or_default())
+    })
+}
+
+/// Looking for examples in a crate's documentation takes a second or two, so manifests of crates without any turn it off.
+#[test]
+fn examples_in_documentation_are_tested() {
+    for package in packages() {
+        let name = package["name"].as_str().expect("name");
+        let manifest = Path::new(package["manifest_path"].as_str().expect("manifest_path"));
+        let targets = package["targets"].as_array().expect("targets");
+        if targets.iter().any(|target| target["doctest"] == true) {
+            continue;
+        }
+        assert!(
+            !any_source(&manifest.with_file_name("src"), &has_example),
+            "{name} has an example in its documentation: remove `doctest = false` from its Cargo.toml"
+        );
+    }
+}
+
+/// Whether documentation has a block of Rust: one without a language, or with Rust's.
+fn has_example(text: &str) -> bool {
+    let mut is_open = false;
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        let line = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let Some(language) = line.and_then(|line| line.trim_start().strip_prefix("```")) else {
+            return false;
+        };
+        is_open = !is_open;
+        let language = language.split(',').next().unwrap_or_default();
+        is_open && matches!(language, "" | "rust" | "no_run" | "should_panic" | "compile_fail")
     })
 }
 
