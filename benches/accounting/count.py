@@ -1,6 +1,7 @@
 """Instructions per packet: see README.md.
 
 usage: count.py PROGRAM ENTRIES [--account BINARY]
+       count.py FILE.p4 STF,PCAP [--account BINARY]
 """
 
 import argparse
@@ -79,7 +80,8 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        for contender in CONTENDERS:
+        is_own = arguments.program.endswith(".p4")
+        for contender in [name for name in CONTENDERS if name != "hand-written" or not is_own]:
             runs = [run(arguments.account, arguments.program, arguments.entries, contender, n, folder) for n in BURSTS]
             (first, _), (last, address) = runs
             # Code that was generated has no name, only an address.
