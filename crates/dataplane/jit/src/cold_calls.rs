@@ -22,7 +22,7 @@ use std::mem::offset_of;
 use std::sync::OnceLock;
 
 /// The functions that are called through trampolines.
-const CALLED_RARELY: [Function; 8] = [
+const CALLED_RARELY: [Function; 11] = [
     runtime::FIND,
     runtime::FIND_MEMBER,
     runtime::FIND_FOR_FLOW,
@@ -30,6 +30,9 @@ const CALLED_RARELY: [Function; 8] = [
     runtime::PREFETCH,
     runtime::FIND_MEMBERS,
     runtime::NOTE_METER,
+    runtime::COUNT,
+    runtime::TAKE_BACK_COUNT,
+    runtime::NOTE_DIGEST,
     runtime::ENTER_ATOMIC,
 ];
 

@@ -130,7 +130,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.set_cold_block(shared);
         self.builder.ins().brif(array, own, &[], shared, &[]);
         self.enter(shared);
-        self.count_by_runtime(counter, index);
+        self.tell_facts();
+        let number = self.number(counter.0.into());
+        self.call_rarely(runtime::COUNT, &[number, index]);
         if let Some(place) = place {
             let twice = self.shifted_left(index, 1);
             let marked = self.address(twice, 1);
@@ -244,7 +246,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let index = self.shifted_right(counted, 1);
         let number = self.number(counter.0.into());
         self.tell_bytes(bytes);
-        self.call(runtime::TAKE_BACK_COUNT, &[self.context, number, index]);
+        self.call_rarely(runtime::TAKE_BACK_COUNT, &[number, index]);
         self.builder.ins().jump(next, &[]);
         self.enter(own);
         if unit != Unit::Bytes {

@@ -342,9 +342,9 @@ impl<'a> Translator<'_, 'a, '_> {
     ) {
         // Everything is loaded before anything is stored, because composed headers may overlap those that they
         // replace.
-        let packed = self.pack_headers(composed);
+        let composed = self.compose(composed);
         self.store_changed_fields(leaf, parsed, staying);
-        let length = packed.bits / 8;
+        let length = composed.bytes();
         let in_front = start.bytes_before(length.into());
         self.environment.headroom = self.environment.headroom.max(in_front as usize);
         let start = match start {
@@ -363,7 +363,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 Some(start) => self.builder.ins().iadd(packet, start),
                 None => packet,
             };
-            self.store_words(target, &packed.words, length);
+            self.store_composed(target, &composed);
         }
         self.move_frame(start);
         self.send_lane(verdict::PLAIN);

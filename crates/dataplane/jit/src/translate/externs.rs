@@ -222,7 +222,7 @@ impl Translator<'_, '_, '_> {
         let values = self.store_all(&values);
         if self.is_fast_path() {
             let place = self.place_in_burst();
-            self.call(runtime::NOTE_DIGEST, &[self.context, shape, values, place]);
+            self.call_rarely(runtime::NOTE_DIGEST, &[shape, values, place]);
         } else {
             self.call(runtime::DIGEST, &[self.context, shape, values])
         }

@@ -41,6 +41,7 @@ mod boundaries;
 mod burst;
 mod checksum;
 mod cloning;
+mod compose;
 mod copies;
 mod counting;
 mod crc;
