@@ -19,7 +19,7 @@ help:
 	@echo "make test          all tests, formatting and lints"
 	@echo "make build         $(FOREBAY)"
 	@echo "make doc           the crates' documentation; a warning is an error"
-	@echo "make book          docs/ as a site in $(TARGET)/book (needs mdbook)"
+	@echo "make book          the documents as a site in $(TARGET)/book (needs mdbook)"
 	@echo "make install       executable, manual pages, completions, functions; PREFIX=/usr/local, DESTDIR="
 	@echo "make packages      in $(DIST): archive, Debian package, container, virtual machine, bill of materials;"
 	@echo "                   needs root, mmdebstrap, qemu-utils. Or one: package-archive, package-deb, package-oci, package-vm"
@@ -99,7 +99,8 @@ test: lint doc
 book:
 	@mdbook --version >/dev/null 2>&1 || { \
 		echo "mdbook is missing: cargo install mdbook --version 0.4.52 --locked"; exit 2; }
-	mdbook build docs --dest-dir $(TARGET)/book
+	python3 packaging/book.py --out $(TARGET)/book-sources
+	mdbook build $(TARGET)/book-sources --dest-dir $(TARGET)/book
 
 PREFIX ?= /usr/local
 DESTDIR ?=

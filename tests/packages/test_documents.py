@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The documents that are installed: every link in them leads to an installed file, and every page that `--help` names
-is there. Needs no rights.
+is there. The pages of the site (`make book`): every link in them leads to a page or file of the site. Needs no rights.
 """
 
 import argparse
@@ -48,6 +48,10 @@ def main():
         top = tree.install(forebay, folder, "/usr")
         dead = list(dead_links(top))
         check(not dead, f"no link of an installed page is dead {dead[:5] or ''}".rstrip())
+        book = top / "book"
+        subprocess.run([sys.executable, ROOT / "packaging" / "book.py", "--out", book], check=True)
+        dead = list(dead_links(book / "src"))
+        check(not dead, f"no link of the site is dead {dead[:5] or ''}".rstrip())
         named = sorted(set(re.findall(r"docs/[\w-]+\.md", help_of_all(forebay))))
         absent = [page for page in named if not (top / documents.HOME / page).exists()]
         check(named and not absent, f"all {len(named)} pages that --help names are installed {absent or ''}".rstrip())

@@ -323,3 +323,25 @@ fn the_book_has_every_page() {
     pages(&docs, "", &mut there);
     assert_eq!(listed, there, "docs/SUMMARY.md lists other pages than docs/ has");
 }
+
+#[test]
+fn no_link_of_the_documents_leads_nowhere() {
+    let out = std::env::temp_dir().join(format!("forebay-book-{}", std::process::id()));
+    let collected = Command::new("python3")
+        .arg(root().join("packaging/book.py"))
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .expect("python3 runs");
+    let contents = std::fs::read_to_string(out.join("src/SUMMARY.md")).unwrap_or_default();
+    let _ = std::fs::remove_dir_all(&out);
+    assert!(
+        collected.status.success(),
+        "{}",
+        String::from_utf8_lossy(&collected.stderr)
+    );
+    assert!(
+        contents.contains("](functions/nat44/index.md)"),
+        "a page outside of docs/ is no chapter of the site:\n{contents}"
+    );
+}
