@@ -27,7 +27,8 @@ import tomllib
 import documents
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-DATA = ["functions", "programs", "p4include", "experiments"]
+# With them, a copy of share/forebay is a folder in which everything works that the documents type in the repository's root.
+DATA = ["functions", "programs", "p4include", "experiments", "docs/tutorial", "docs/notebooks"]
 # Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this
 # form.
 NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "mutate.py", "captures.py", "trace.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]

@@ -5,7 +5,7 @@
 # looks at. P4QRS (Yoshinaka et al., ICNP 2024) sends a packet's first 114 bytes ahead and lets the whole packet wait in a queue until they
 # are done. How much traffic does one unit of two recirculation ports carry, when headers go round `n` times?
 #
-# This notebook needs a checkout of the repository, since the program and the experiments are there.
+# This notebook needs the program and the experiments: start it in the repository, or in a copy of the files of a package (/usr/share/forebay).
 
 # %%
 import os
@@ -16,7 +16,7 @@ from forebay import Simulation, experiment
 here = Path(os.environ.get("FOREBAY_REPOSITORY", Path.cwd()))
 repository = next((folder for folder in (here, *here.parents) if (folder / "experiments").is_dir()), None)
 if repository is None:
-    raise SystemExit("start this in a checkout of the repository, or say in FOREBAY_REPOSITORY where one is")
+    raise SystemExit("start this in the repository or in a copy of /usr/share/forebay, or say in FOREBAY_REPOSITORY where one is")
 folder = repository / "experiments" / "p4qrs-figure-6a"
 
 # %% [markdown]

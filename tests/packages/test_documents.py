@@ -52,6 +52,10 @@ def main():
         subprocess.run([sys.executable, ROOT / "packaging" / "book.py", "--out", book], check=True)
         dead = list(dead_links(book / "src"))
         check(not dead, f"no link of the site is dead {dead[:5] or ''}".rstrip())
+        tutorial = subprocess.run(
+            [top / "bin/forebay", "test", "--quiet", "docs/tutorial/filter.p4"], cwd=top / "share/forebay"
+        )
+        check(tutorial.returncode == 0, "the tutorial's program is installed, and passes its test")
         named = sorted(set(re.findall(r"docs/[\w-]+\.md", help_of_all(forebay))))
         absent = [page for page in named if not (top / documents.HOME / page).exists()]
         check(named and not absent, f"all {len(named)} pages that --help names are installed {absent or ''}".rstrip())
