@@ -1,6 +1,7 @@
 //! The placement as a drawing (SVG): stages from left to right, ingress (or what PNA has) above, egress below.
 
 use crate::report::{Placed, Report};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const STAGE_WIDTH: usize = 150;
@@ -8,6 +9,11 @@ const ROW_HEIGHT: usize = 26;
 const MARGIN: usize = 40;
 /// Characters of a name that fit into a stage.
 const NAME_MAX: usize = 20;
+const INGRESS: &str = "#cfe3f7";
+const EGRESS: &str = "#d8efd3";
+const STAGE: &str = "#f4f4f4";
+/// A stage beyond those of the machine.
+const STAGE_BEYOND: &str = "#fbe3e3";
 
 impl Report {
     /// A drawing of what stands where.
@@ -21,14 +27,16 @@ impl Report {
         );
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" \
-             font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+             font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+             <text x=\"{MARGIN}\" y=\"14\" font-weight=\"bold\">what stands in which stage of {}</text>\n",
+            escaped(&self.machine)
         );
         for stage in 0..count {
             let x = MARGIN + stage * STAGE_WIDTH;
             let fill = if stage < self.description.stages {
-                "#f4f4f4"
+                STAGE
             } else {
-                "#fbe3e3"
+                STAGE_BEYOND
             };
             let body = height - MARGIN - MARGIN / 2;
             let _ = writeln!(
@@ -39,13 +47,47 @@ impl Report {
                 MARGIN - 8
             );
         }
-        for (units, offset, color) in [(ingress, 0, "#cfe3f7"), (egress, ingress_rows + 1, "#d8efd3")] {
+        for (units, offset, color) in [(ingress, 0, INGRESS), (egress, ingress_rows + 1, EGRESS)] {
             for (unit, row) in units {
                 draw(&mut svg, unit, MARGIN + 8 + (offset + row) * ROW_HEIGHT, color);
             }
         }
+        legend(&mut svg, &self.meanings(), height - 6);
         svg.push_str("</svg>\n");
         svg
+    }
+
+    /// The colours of the drawing, and what they mean.
+    fn meanings(&self) -> Vec<(&'static str, String)> {
+        let controls = |of_egress: bool| {
+            let units = self
+                .placed
+                .iter()
+                .filter(|unit| (unit.control == "egress") == of_egress);
+            let names: BTreeSet<&str> = units.map(|unit| unit.control).collect();
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        let mut meanings = vec![(INGRESS, controls(false)), (EGRESS, controls(true))];
+        if self.stages.len() > self.description.stages {
+            meanings.push((STAGE_BEYOND, format!("beyond the stages of {}", self.machine)));
+        }
+        meanings.retain(|(_, meaning)| !meaning.is_empty());
+        meanings
+    }
+}
+
+/// What colours mean, in a line.
+fn legend(svg: &mut String, meanings: &[(&str, String)], y: usize) {
+    for (place, (color, meaning)) in meanings.iter().enumerate() {
+        let x = MARGIN + place * STAGE_WIDTH;
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"{}\" width=\"11\" height=\"11\" fill=\"{color}\" stroke=\"#555\"/>\n\
+             <text x=\"{}\" y=\"{y}\">{}</text>",
+            y - 10,
+            x + 17,
+            escaped(meaning)
+        );
     }
 }
 

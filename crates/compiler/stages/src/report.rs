@@ -574,6 +574,12 @@ block2:
             report.problems
         );
         assert_eq!((report.placed[0].control, report.waits[0].control), ("main", "main"));
-        assert!(report.drawing().contains("<title>tz</title>"));
+        let drawing = report.drawing();
+        let has = |text: &str| drawing.contains(text);
+        assert!(
+            has("<title>tz</title>") && has(">what stands in which stage of "),
+            "{drawing}"
+        );
+        assert!(has(">main</text>") && !has(">egress</text>"), "{drawing}");
     }
 }
