@@ -186,6 +186,10 @@ fn a_page_is_read_without_scrolling() {
     let html = report::html(&wire());
     assert!(html.contains("white-space:pre-wrap") && !html.contains("pre{background:#f6f6f6;padding:1rem;overflow-x"));
     assert!(
+        html.contains("@media (max-width:60rem){pre{white-space:pre;overflow-x:auto}}"),
+        "columns stay columns in a narrow window"
+    );
+    assert!(
         html.contains("<h2>Latency from the intended time,") && !html.contains("<h2>latency 1"),
         "{html}"
     );

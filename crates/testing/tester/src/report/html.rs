@@ -5,6 +5,7 @@ use crate::results::Results;
 
 const STYLE: &str = "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222}\
                      pre{background:#f6f6f6;padding:1rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.82rem;line-height:1.35}\
+                     @media (max-width:60rem){pre{white-space:pre;overflow-x:auto}}\
                      figure{margin:1.5rem 0;overflow-x:auto}h1{font-size:1.4rem}h2{font-size:1.1rem}\
                      .doubt{background:#fff3cd;padding:.6rem 1rem;border-left:4px solid #d9a400}";
 
@@ -12,7 +13,7 @@ const STYLE: &str = "body{font-family:system-ui,sans-serif;margin:2rem auto;max-
 pub fn html(results: &Results) -> String {
     let title = escaped(&results.description);
     let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
     );
     let doubts: Vec<&String> = results.trials.iter().flat_map(|trial| &trial.doubts).collect();
     if let Some(ended_by) = &results.ended_by {
