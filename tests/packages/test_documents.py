@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The documents that are installed: every link in them leads to an installed file, and every page that `--help` names
-is there. The pages of the site (`make book`): every link in them leads to a page or file of the site. Needs no rights.
+is there. The pages of the site (`make book`): every link in them leads to a page or file of the site. The documents of
+the repository: Forebay understands every command line in them. Needs no rights.
 """
 
 import argparse
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,7 @@ sys.path.insert(0, str(ROOT / "packaging"))
 import documents  # noqa: E402
 import tree  # noqa: E402
 
+PAGES = ["*.md", "docs/*.md", "[fp]*/*.md", "[fp]*/*/*.md", "experiments/README.md", "benches/*/*.md", "tests/*/*.md"]
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)\s]*)?\)")
 
 
@@ -40,6 +43,28 @@ def help_of_all(forebay):
     return "".join(said(command) for command in commands if command != "help")
 
 
+def commands_of(page):
+    """The command lines of Forebay in the blocks of a page, without what follows a pipe or comment; those with
+    placeholders left out."""
+    for block in re.findall(r"(?ms)^```\w*\n(.*?)^```", page.read_text()):
+        for line in block.replace("\\\n", " ").splitlines():
+            line = line.strip().removeprefix("$ ")
+            words = shlex.split(line, comments=True) if line.startswith("forebay ") else []
+            ends = [place for place, word in enumerate(words) if word in ("|", "<", ">", "&", "&&", "--")]
+            words = words[: min(ends, default=len(words))]
+            if words and not any(re.search("…|\\.\\.\\.|^[A-Z]{2,}$", word) for word in words):
+                yield words[1:]
+
+
+def not_understood(forebay):
+    """Each page and command line that the executable does not take: with `--help` at the end it parses what is before,
+    and does nothing."""
+    pages = [path for folder in PAGES for path in sorted(ROOT.glob(folder))]
+    for page, words in ((page, words) for page in pages for words in commands_of(page)):
+        if subprocess.run([forebay, *words, "--help"], capture_output=True).returncode:
+            yield f"{page.relative_to(ROOT)}: forebay {' '.join(words)}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("forebay", type=pathlib.Path, metavar="FOREBAY")
@@ -56,6 +81,8 @@ def main():
             [top / "bin/forebay", "test", "--quiet", "docs/tutorial/filter.p4"], cwd=top / "share/forebay"
         )
         check(tutorial.returncode == 0, "the tutorial's program is installed, and passes its test")
+        wrong = list(not_understood(forebay))
+        check(not wrong, f"every command line of the documents is understood {wrong[:5] or ''}".rstrip())
         named = sorted(set(re.findall(r"docs/[\w-]+\.md", help_of_all(forebay))))
         absent = [page for page in named if not (top / documents.HOME / page).exists()]
         check(named and not absent, f"all {len(named)} pages that --help names are installed {absent or ''}".rstrip())
