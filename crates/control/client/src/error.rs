@@ -157,18 +157,14 @@ impl CallError {
     }
 }
 
-/// The message of the library about a connection that does not, or no longer, speak HTTP/2.
-const NO_HTTP2: [&str; 3] = ["frame with invalid size", "broken pipe", "connection reset"];
-
 impl From<Status> for CallError {
     fn from(status: Status) -> CallError {
         let results = results(status.details());
         // What the transport reports has an error of the connection as its cause; what the switch has sent has none.
         let is_answer = status.source().is_none();
         let mut message = with_causes(status.message().to_string(), status.source());
-        // What a server with TLS sends to a client without, or its end, is no HTTP/2.
-        if !is_answer && NO_HTTP2.iter().any(|sign| message.contains(sign)) {
-            message += "; has the switch ended? If it wants TLS, name the authority of its certificate (--ca)";
+        if let Some(advice) = advice_of_broken(&message).filter(|_| !is_answer) {
+            message = format!("{message}; {advice}");
         }
         CallError {
             code: Some(status.code()),
@@ -270,6 +266,29 @@ fn advice(causes: &str) -> &'static str {
     found.map_or("does `forebay run … --grpc` run there?", |(_, advice)| advice)
 }
 
+/// What to do about a connection that has broken, by the words of the library about it.
+fn advice_of_broken(causes: &str) -> Option<&'static str> {
+    // What a server with TLS sends to a client without, or its end, is no HTTP/2.
+    const NO_HTTP2: &str = "has the switch ended? If it wants TLS, name the authority of its certificate (--ca)";
+    const REFUSED: &str = "the switch refuses the certificate of --cert: an authority of its --grpc-client-ca must have signed it, \
+                           with CA:FALSE, and it must be valid today";
+    let known = [
+        ("frame with invalid size", NO_HTTP2),
+        ("broken pipe", NO_HTTP2),
+        ("connection reset", NO_HTTP2),
+        (
+            "alert: CertificateRequired",
+            "the switch wants a certificate of its clients: name one with --cert and --key",
+        ),
+        ("alert: CertificateUnknown", REFUSED),
+        ("alert: CertificateExpired", REFUSED),
+        ("alert: BadCertificate", REFUSED),
+        ("alert: UnknownCA", REFUSED),
+    ];
+    let found = known.iter().find(|(words, _)| causes.contains(words));
+    found.map(|(_, advice)| *advice)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -284,6 +303,15 @@ mod tests {
         assert!(advice(plain).contains("does not use TLS"));
         let other = "transport error: invalid peer certificate: Expired";
         assert!(!advice(other).contains("forebay run"));
+    }
+
+    #[test]
+    fn a_switch_that_wants_another_certificate_is_told_of() {
+        let advice = |alert| advice_of_broken(alert).unwrap_or_default();
+        assert!(advice("transport error: received fatal alert: CertificateRequired").contains("--cert and --key"));
+        assert!(advice("transport error: received fatal alert: CertificateUnknown").contains("--grpc-client-ca"));
+        assert!(advice("stream closed because of a broken pipe").contains("--ca"));
+        assert_eq!(advice_of_broken("the table is full"), None);
     }
 
     #[derive(Debug)]
