@@ -179,7 +179,9 @@ impl Permissions {
         if granted.iter().any(|(has, roles)| *has >= right && covers(roles)) {
             Ok(())
         } else {
-            Err(denied(right, role))
+            let enough = granted.iter().filter(|(has, _)| *has >= right);
+            let roles = enough.filter_map(|(_, roles)| roles.as_ref()).flatten();
+            Err(denied(right, role, roles.filter(|role| !role.is_empty()).collect()))
         }
     }
 
@@ -200,14 +202,23 @@ impl Permissions {
     }
 }
 
-fn denied(right: Right, role: Option<&str>) -> Status {
+/// `given_in`: the roles in which the client has the right.
+fn denied(right: Right, role: Option<&str>, given_in: BTreeSet<&String>) -> Status {
     let in_role = match role {
         None => String::new(),
         Some("") => " in the role without a name".to_string(),
         Some(role) => format!(" in role `{role}`"),
     };
+    let names: Vec<String> = given_in.into_iter().map(|role| format!("`{role}`")).collect();
+    let advice = match names.as_slice() {
+        [] => String::new(),
+        names => format!(
+            "; you have it in role {}: claim that one (`forebay ctl --role`)",
+            names.join(", ")
+        ),
+    };
     Status::permission_denied(format!(
-        "this needs the right `{right}`{in_role}, which the operator has not given you"
+        "this needs the right `{right}`{in_role}, which the operator has not given you{advice}"
     ))
 }
 
@@ -257,7 +268,13 @@ mod tests {
         let viewer = of("viewer");
         assert!(viewer.check_claim(&claim("viewer", Some(1))).is_ok());
         assert!(viewer.check_claim(&claim("", Some(1))).is_err() && viewer.check_claim(&claim("", None)).is_err());
-        assert!(viewer.check_role(Right::Write, Some("viewer")).is_err());
+        let elsewhere = viewer.check_claim(&claim("", None)).unwrap_err();
+        assert!(
+            elsewhere.message().contains("in role `viewer`: claim that one"),
+            "{elsewhere}"
+        );
+        let nowhere = viewer.check_role(Right::Write, Some("viewer")).unwrap_err();
+        assert!(nowhere.message().ends_with("has not given you"), "{nowhere}");
         assert!(of("app").check_role(Right::Write, Some("")).is_ok());
         assert!(of("app").check_role(Right::Write, Some("else")).is_err());
         assert!(
