@@ -10,7 +10,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
-from bed import check, has_finsy, main, start_again, wait_until
+from bed import check, has_finsy, iperf3, main, start_again, wait_until
 
 PROGRAM = HERE / "int.p4"
 LUA = ["-X", f"lua_script:{HERE / 'int.lua'}"]
@@ -143,13 +143,13 @@ def test(bed):
         start_again(nodes[0], controller, h1, "fd00::2")
     h2.start("iperf3", "-s", "-p", "5001")
     wait_until(lambda: h2.succeeds("sh", "-c", "ss -ltn | grep -q :5001"), "iperf3 listens")
-    h1.run("iperf3", "-c", "10.0.0.2", "-p", "5001", "-n", "4M")
+    iperf3(h1, "10.0.0.2", "-p", "5001", "-n", "4M")
     check(True, "4 MB of TCP through INT-MD")
-    h1.run("iperf3", "-c", "fd00::2", "-p", "5001", "-n", "2M")
+    iperf3(h1, "fd00::2", "-p", "5001", "-n", "2M")
     check(True, "2 MB of TCP over IPv6 through INT-MD")
-    h1.run("iperf3", "-u", "-c", "10.0.0.2", "-p", "5001", "-n", "200K", "-b", "5M", "-l", "1000")
+    iperf3(h1, "10.0.0.2", "-u", "-p", "5001", "-n", "200K", "-b", "5M", "-l", "1000")
     check(True, "UDP through INT-MD")
-    h1.run("iperf3", "-u", "-c", "fd00::2", "-p", "5001", "-n", "50K", "-b", "2M", "-l", "1000")
+    iperf3(h1, "fd00::2", "-u", "-p", "5001", "-n", "50K", "-b", "2M", "-l", "1000")
     check(True, "UDP over IPv6 beside INT-XD")
     h1.run("bash", "-c", "echo denied > /dev/udp/10.0.0.2/6666")
 

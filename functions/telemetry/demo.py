@@ -141,8 +141,8 @@ class Demo:
 
     def traffic(self, amount="2M"):
         self.client.run("ping", "-c", "3", "-i", "0.2", SERVER)
-        self.client.run("iperf3", "-c", SERVER, "-p", "5001", "-n", amount)
-        self.client.run("iperf3", "-u", "-c", SERVER, "-p", "5001", "-n", "100K", "-b", "5M", "-l", "1000")
+        beds.iperf3(self.client, SERVER, "-p", "5001", "-n", amount)
+        beds.iperf3(self.client, SERVER, "-u", "-p", "5001", "-n", "100K", "-b", "5M", "-l", "1000")
 
     def query(self, *words):
         command = [FOREBAY, "collect", "query", *words, "--store", self.store, "--json", "--top", "100000"]
