@@ -81,6 +81,12 @@ def main():
             [top / "bin/forebay", "test", "--quiet", "docs/tutorial/filter.p4"], cwd=top / "share/forebay"
         )
         check(tutorial.returncode == 0, "the tutorial's program is installed, and passes its test")
+        scenario = re.search(r"(?ms)^```toml\n(.*?)^```", (ROOT / "docs/scenarios.md").read_text())[1]
+        (top / "share/forebay/scenario.toml").write_text(scenario)
+        simulated = subprocess.run(
+            [top / "bin/forebay", "sim", "scenario.toml"], cwd=top / "share/forebay", stdout=subprocess.DEVNULL
+        )
+        check(simulated.returncode == 0, "the smallest scenario of the documents runs where it is to be saved")
         wrong = list(not_understood(forebay))
         check(not wrong, f"every command line of the documents is understood {wrong[:5] or ''}".rstrip())
         named = sorted(set(re.findall(r"docs/[\w-]+\.md", help_of_all(forebay))))
