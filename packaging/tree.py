@@ -32,7 +32,7 @@ DATA = ["functions", "programs", "p4include", "experiments", "docs/tutorial", "d
 # Only tests use these. STF files are tests too, but users run them (`forebay test --all`), and entries are in this
 # form.
 NOT_INSTALLED = ["test.py", "test_*.py", "make_tests.py", "measure.py", "mutate.py", "captures.py", "trace.py", "bed.py", "stf.py", "wrong.py", "many_connections.py"]
-# Of the experiments, what `forebay experiment` reads: their results are megabytes.
+# Of the experiments, their list, and what `forebay experiment` reads: their results are megabytes.
 READ_OF_EXPERIMENTS = [".toml", ".stf", ".pcap", ".csv"]
 READ_BY_OTHERS = ["experiments/table-5/result.json", "experiments/table-6/result.json"]
 COMPLETIONS = {
@@ -61,7 +61,7 @@ def data_files():
 
 def is_installed(path):
     if path.parts[0] == "experiments":
-        return path.suffix in READ_OF_EXPERIMENTS or str(path) in READ_BY_OTHERS
+        return path.suffix in READ_OF_EXPERIMENTS or path.name == "README.md" or str(path) in READ_BY_OTHERS
     return not any(path.match(pattern) for pattern in NOT_INSTALLED)
 
 
