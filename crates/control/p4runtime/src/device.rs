@@ -226,7 +226,7 @@ impl Device {
     ///
     /// # Errors
     /// The stream is to be ended with this error.
-    pub fn stream_message(&mut self, stream: StreamId, message: StreamMessageRequest, now: Now) -> Result<(), Error> {
+    pub fn stream_message(&mut self, stream: StreamId, message: StreamMessageRequest) -> Result<(), Error> {
         match message.update {
             Some(Request::Arbitration(claim)) => {
                 let reads_only = |role: &str| self.settings.read_only_roles.contains(role);
@@ -234,7 +234,7 @@ impl Device {
                 self.send_notices(notices);
             }
             Some(Request::Packet(packet)) => self.packet_out(stream, packet),
-            Some(Request::DigestAck(ack)) => self.acknowledge(stream, ack, now),
+            Some(Request::DigestAck(ack)) => self.acknowledge(stream, ack),
             Some(Request::Other(other)) => {
                 let error = Error::unimplemented("messages of other kinds are not understood");
                 let details = Details::Other(StreamOtherError { other: Some(other) });
@@ -385,7 +385,7 @@ impl Device {
         }
     }
 
-    fn acknowledge(&mut self, stream: StreamId, ack: DigestListAck, _now: Now) {
+    fn acknowledge(&mut self, stream: StreamId, ack: DigestListAck) {
         let is_known = self
             .running
             .as_ref()

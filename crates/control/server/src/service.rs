@@ -210,7 +210,7 @@ async fn serve_stream(
             return outbox.end_with(status);
         }
         await_election_id(shared, stream, &message).await;
-        let taken = shared.call(|device, now| device.stream_message(stream, message, now));
+        let taken = shared.call(|device, _| device.stream_message(stream, message));
         if let Err(error) = taken {
             return outbox.end_with(of_error(&error));
         }

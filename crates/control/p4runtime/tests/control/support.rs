@@ -132,7 +132,7 @@ impl Switch {
 
     pub fn send(&mut self, stream: StreamId, update: Request) -> Result<(), Error> {
         let message = StreamMessageRequest { update: Some(update) };
-        self.device.stream_message(stream, message, self.now)
+        self.device.stream_message(stream, message)
     }
 
     /// What was sent to streams since the last call.

@@ -166,7 +166,7 @@ impl Session {
                 device
             }
         };
-        claim(&mut device, self.now);
+        claim(&mut device);
         self.running = Some((device, Keeping::new(Some(Box::new(keeper)))));
         true
     }
@@ -307,11 +307,11 @@ fn open(disk: &Disk) -> Result<(Store, Option<Recovered>), forebay_journal::Stat
 fn restored(found: &Recovered) -> Device {
     let device = Device::restore(settings(), &found.snapshot, &found.batches, Now::default());
     let mut device = device.unwrap_or_else(|error| panic!("what was kept cannot be loaded: {error}"));
-    claim(&mut device, Now::default());
+    claim(&mut device);
     device
 }
 
-fn claim(device: &mut Device, now: Now) {
+fn claim(device: &mut Device) {
     let claim = MasterArbitrationUpdate {
         device_id: 1,
         election_id: Some(ELECTION),
@@ -321,7 +321,7 @@ fn claim(device: &mut Device, now: Now) {
         update: Some(Request::Arbitration(claim)),
     };
     device
-        .stream_message(StreamId(1), message, now)
+        .stream_message(StreamId(1), message)
         .expect("there is no other controller");
     device.take_outputs();
 }

@@ -36,7 +36,7 @@ impl Shell {
             ..MasterArbitrationUpdate::default()
         });
         let message = StreamMessageRequest { update: Some(claim) };
-        device.stream_message(StreamId(1), message, NOW).unwrap();
+        device.stream_message(StreamId(1), message).unwrap();
         let push = SetForwardingPipelineConfigRequest {
             device_id: 1,
             election_id: ELECTION,
