@@ -128,30 +128,38 @@ impl Forwarding {
         writer: Writer<'_>,
     ) -> Vec<Result<(), Error>> {
         self.each_dictionary(Dictionary::begin_batch);
-        let is_whole = |results: &Vec<Result<(), Error>>| results.iter().all(Result::is_ok);
-        let one_by_one = match atomicity {
-            Atomicity::ContinueOnError => true,
-            // A single update is done or not. No table is copied for it, even if it is refused.
-            Atomicity::RollbackOnError => updates.len() == 1,
-            Atomicity::DataplaneAtomic => false,
-        };
         let results = match atomicity {
-            _ if one_by_one => {
-                let each = updates.iter();
-                each.map(|update| self.with_numbers(|this| this.write_one(update, writer), Result::is_ok))
-                    .collect()
-            }
-            Atomicity::RollbackOnError
-                if self.with_numbers(|this| undo::write(this, updates, writer), |is_done| *is_done) =>
-            {
-                updates.iter().map(|_| Ok(())).collect()
-            }
-            _ => self.with_numbers(|this| this.write_atomically(updates, writer), is_whole),
+            Atomicity::ContinueOnError => self.write_each(updates, writer),
+            // A single update is done or not. No table is copied for it, even if it is refused.
+            Atomicity::RollbackOnError if updates.len() == 1 => self.write_each(updates, writer),
+            Atomicity::RollbackOnError => self.write_or_undo(updates, writer),
+            Atomicity::DataplaneAtomic => self.write_whole(updates, writer),
         };
         self.timers.tidy(&self.schema, &self.pipeline);
         self.ledger.tidy(&self.schema, &self.pipeline);
         self.ended = EndedEntries::default();
         results
+    }
+
+    /// Does the updates one by one, whatever becomes of the others.
+    fn write_each(&mut self, updates: &[Update], writer: Writer<'_>) -> Vec<Result<(), Error>> {
+        let each = updates.iter();
+        each.map(|update| self.with_numbers(|this| this.write_one(update, writer), Result::is_ok))
+            .collect()
+    }
+
+    /// Does all updates where they can be undone, or else as a whole.
+    fn write_or_undo(&mut self, updates: &[Update], writer: Writer<'_>) -> Vec<Result<(), Error>> {
+        if self.with_numbers(|this| undo::write(this, updates, writer), |is_done| *is_done) {
+            return updates.iter().map(|_| Ok(())).collect();
+        }
+        self.write_whole(updates, writer)
+    }
+
+    /// Does all updates or none; packets see all at once.
+    fn write_whole(&mut self, updates: &[Update], writer: Writer<'_>) -> Vec<Result<(), Error>> {
+        let is_whole = |results: &Vec<Result<(), Error>>| results.iter().all(Result::is_ok);
+        self.with_numbers(|this| this.write_atomically(updates, writer), is_whole)
     }
 
     /// Does something that may give numbers to strings, which stay if it is done. When numbers run short, those that

@@ -1,7 +1,7 @@
 //! Actions with their data (P4Runtime §9.1.2).
 
 use crate::change::Change;
-use crate::schema::{ActionScope, Schema, TableSchema, restriction};
+use crate::schema::{ActionSchema, ActionScope, Schema, TableSchema, restriction};
 use crate::status::Error;
 use forebay_bits::Bits;
 use forebay_pipeline::EntryAction;
@@ -36,31 +36,9 @@ pub(crate) fn read(
     if declared.is_hidden && !change.writer.writes_again {
         return Err(not_listed(schema, table, action.action_id));
     }
-    let denied = |why: &str| {
-        Err(Error::denied(format!(
-            "table `{}` cannot use `{}` {why}",
-            table.name, declared.name
-        )))
-    };
-    match (scope, for_what) {
-        (ActionScope::EntriesOnly, Use::Default) => return denied("as its default action: it is @tableonly"),
-        (ActionScope::DefaultOnly, Use::Entry) => return denied("in entries: it is @defaultonly"),
-        _ => {}
-    }
+    check_scope(table, declared, scope, for_what)?;
+    check_params(declared, action)?;
     let what = |name: &str| format!("action `{}`: parameter `{name}`", declared.name);
-    for (index, given) in action.params.iter().enumerate() {
-        let is_known = declared.params.iter().any(|(id, ..)| *id == given.param_id);
-        let is_repeated = action.params[..index]
-            .iter()
-            .any(|earlier| earlier.param_id == given.param_id);
-        if !is_known || is_repeated {
-            let problem = if is_known { "is given twice" } else { "does not exist" };
-            return Err(Error::invalid(format!(
-                "action `{}`: parameter {} {problem}",
-                declared.name, given.param_id
-            )));
-        }
-    }
     let args = declared.params.iter().map(|(id, name, value)| {
         let given = action.params.iter().find(|given| given.param_id == *id);
         let given = given.ok_or_else(|| Error::invalid(format!("{} is missing", what(name))))?;
@@ -74,6 +52,37 @@ pub(crate) fn read(
         args,
         action: declared.name.clone(),
     })
+}
+
+fn check_scope(table: &TableSchema, action: &ActionSchema, scope: ActionScope, for_what: Use) -> Result<(), Error> {
+    let why = match (scope, for_what) {
+        (ActionScope::EntriesOnly, Use::Default) => "as its default action: it is @tableonly",
+        (ActionScope::DefaultOnly, Use::Entry) => "in entries: it is @defaultonly",
+        _ => return Ok(()),
+    };
+    Err(Error::denied(format!(
+        "table `{}` cannot use `{}` {why}",
+        table.name, action.name
+    )))
+}
+
+/// Refuses parameters that the action does not have, and one that is given twice.
+fn check_params(declared: &ActionSchema, action: &Action) -> Result<(), Error> {
+    for (index, given) in action.params.iter().enumerate() {
+        let is_same = |other: &Param| other.param_id == given.param_id;
+        let problem = if !declared.params.iter().any(|(id, ..)| *id == given.param_id) {
+            "does not exist"
+        } else if action.params[..index].iter().any(is_same) {
+            "is given twice"
+        } else {
+            continue;
+        };
+        return Err(Error::invalid(format!(
+            "action `{}`: parameter {} {problem}",
+            declared.name, given.param_id
+        )));
+    }
+    Ok(())
 }
 
 fn not_listed(schema: &Schema, table: &TableSchema, action: u32) -> Error {

@@ -39,28 +39,7 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, group: &ActionProfil
         change.ledger.groups_mut().remove(&key);
         return Ok(());
     }
-    let before = change.ledger.groups().get(&key);
-    match (how, before) {
-        (Type::Insert, Some(_)) => {
-            return Err(Error::already_exists(format!(
-                "`{}` has already group {}",
-                profile.name, group.group_id
-            )));
-        }
-        (Type::Modify, None) => {
-            return Err(Error::not_found(format!(
-                "`{}` has no group {}",
-                profile.name, group.group_id
-            )));
-        }
-        (Type::Modify, Some(before)) if before.max_size != group.max_size => {
-            return Err(Error::invalid(format!(
-                "`{}`: group {} was made with max_size {}, which cannot be changed",
-                profile.name, group.group_id, before.max_size
-            )));
-        }
-        _ => {}
-    }
+    check_presence(profile, how, group, change.ledger.groups().get(&key))?;
     check(change, profile, group)?;
     let names = change.schema.port_names();
     let live = live_members(change.writer.ports, names, profile, group, port_reader(change.writer))?;
@@ -76,6 +55,25 @@ pub(crate) fn write(change: &mut Change<'_, '_>, how: Type, group: &ActionProfil
     }
     change.ledger.groups_mut().insert(key, group);
     Ok(())
+}
+
+/// Refuses a group that is there already, or is not, or has another size.
+fn check_presence(
+    profile: &ProfileSchema,
+    how: Type,
+    group: &ActionProfileGroup,
+    before: Option<&ActionProfileGroup>,
+) -> Result<(), Error> {
+    let (name, number) = (&profile.name, group.group_id);
+    match (how, before) {
+        (Type::Insert, Some(_)) => Err(Error::already_exists(format!("`{name}` has already group {number}"))),
+        (Type::Modify, None) => Err(Error::not_found(format!("`{name}` has no group {number}"))),
+        (Type::Modify, Some(before)) if before.max_size != group.max_size => Err(Error::invalid(format!(
+            "`{name}`: group {number} was made with max_size {}, which cannot be changed",
+            before.max_size
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn check(change: &Change<'_, '_>, profile: &ProfileSchema, group: &ActionProfileGroup) -> Result<(), Error> {

@@ -77,38 +77,17 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
     }
     let found = find(change, table, entry)?;
     check(change, table, entry, found.idle.timeout_ns)?;
-    if !found.is_const && change.writer.is_bound {
-        restriction::check_entry(table, &found.entry.matches, found.entry.priority)?;
-    }
-    let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
     if found.is_const {
-        if changes_itself(entry) {
-            return Err(Error::denied(format!(
-                "table `{}`: the entry is const, so only its counter and meter can be changed",
-                table.name
-            )));
-        }
-        direct::modify(change, table, found.slot, entry);
-        return Ok(());
+        return modify_const(change, table, entry, &found);
+    }
+    if change.writer.is_bound {
+        restriction::check_entry(table, &found.entry.matches, found.entry.priority)?;
     }
     let before = change
         .ledger
         .entry(table.id, found.id)
         .and_then(|notes| notes.one_shot.clone());
-    let resolved = match (written, &before, table.profile) {
-        (Some(ActionType::ActionProfileActionSet(set)), Some(before), Some(profile)) => {
-            let one_shot = one_shot::modify(change, table, profile, before, set)?;
-            Resolved {
-                action: EntryAction::Group(one_shot.group),
-                one_shot: Some(one_shot),
-            }
-        }
-        (Some(written), ..) => resolve(change, table, written)?,
-        (None, ..) => Resolved {
-            action: found.entry.action,
-            one_shot: before.clone(),
-        },
-    };
+    let resolved = resolve_modified(change, table, entry, (found.entry.action, before.as_ref()))?;
     let new = Entry {
         action: resolved.action,
         ..found.entry
@@ -129,6 +108,23 @@ fn modify(change: &mut Change<'_, '_>, table: &TableSchema, entry: &TableEntry) 
         forget_one_shot(change, table, before)?;
     }
     watch(change, table, found.id, idle);
+    direct::modify(change, table, found.slot, entry);
+    Ok(())
+}
+
+/// An entry of the program that is const has a counter and a meter like others.
+fn modify_const(
+    change: &mut Change<'_, '_>,
+    table: &TableSchema,
+    entry: &TableEntry,
+    found: &Record,
+) -> Result<(), Error> {
+    if changes_itself(entry) {
+        return Err(Error::denied(format!(
+            "table `{}`: the entry is const, so only its counter and meter can be changed",
+            table.name
+        )));
+    }
     direct::modify(change, table, found.slot, entry);
     Ok(())
 }
@@ -285,6 +281,30 @@ fn resolve(change: &mut Change<'_, '_>, table: &TableSchema, written: &ActionTyp
             "table `{}` has an action profile: its entries name a member, a group or a set of actions",
             table.name
         ))),
+    }
+}
+
+/// What an entry invokes after an update: the same as before when the update names no action.
+fn resolve_modified(
+    change: &mut Change<'_, '_>,
+    table: &TableSchema,
+    entry: &TableEntry,
+    (action, one_shot): (EntryAction, Option<&OneShot>),
+) -> Result<Resolved, Error> {
+    let written = entry.action.as_ref().and_then(|action| action.r#type.as_ref());
+    match (written, one_shot, table.profile) {
+        (Some(ActionType::ActionProfileActionSet(set)), Some(before), Some(profile)) => {
+            let one_shot = one_shot::modify(change, table, profile, before, set)?;
+            Ok(Resolved {
+                action: EntryAction::Group(one_shot.group),
+                one_shot: Some(one_shot),
+            })
+        }
+        (Some(written), ..) => resolve(change, table, written),
+        (None, ..) => Ok(Resolved {
+            action,
+            one_shot: one_shot.cloned(),
+        }),
     }
 }
 

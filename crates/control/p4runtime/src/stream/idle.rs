@@ -91,6 +91,20 @@ pub(crate) fn look(
     timestamp: i64,
     is_heard: impl Fn(u32) -> bool,
 ) -> Vec<(u32, IdleTimeoutNotification)> {
+    let mut found = Found::new();
+    find_idle(forwarding, now_ns, &is_heard, &mut found);
+    find_expired(forwarding, now_ns, &is_heard, &mut found);
+    found
+        .into_iter()
+        .map(|(table, table_entry)| (table, IdleTimeoutNotification { table_entry, timestamp }))
+        .collect()
+}
+
+/// Entries that are to be reported, by their table.
+type Found = BTreeMap<u32, Vec<TableEntry>>;
+
+/// The entries whose timers are due and that no packet has hit since. All these timers are armed again.
+fn find_idle(forwarding: &mut Forwarding, now_ns: u64, is_heard: impl Fn(u32) -> bool, found: &mut Found) {
     let Forwarding {
         schema,
         pipeline,
@@ -98,46 +112,49 @@ pub(crate) fn look(
         timers,
         ..
     } = forwarding;
-    let mut idle: BTreeMap<u32, Vec<TableEntry>> = BTreeMap::new();
     for ((table, entry), counted_from_ns) in timers.wheel.take_due(now_ns, DUE_MAX) {
-        let Some(IdleTime {
-            timeout_ns,
-            last_hit_ns,
-        }) = idle_time(schema, pipeline, table, entry)
-        else {
+        let Some(idle) = idle_time(schema, pipeline, table, entry) else {
             continue;
         };
-        let since_ns = last_hit_ns.max(counted_from_ns);
-        if now_ns.saturating_sub(since_ns) < timeout_ns {
-            timers.wheel.arm((table, entry), since_ns, timeout_ns);
+        let since_ns = idle.last_hit_ns.max(counted_from_ns);
+        if now_ns.saturating_sub(since_ns) < idle.timeout_ns {
+            timers.wheel.arm((table, entry), since_ns, idle.timeout_ns);
             continue;
         }
-        timers.wheel.arm((table, entry), now_ns, timeout_ns);
+        timers.wheel.arm((table, entry), now_ns, idle.timeout_ns);
         let table = &schema.tables[&table];
         if is_heard(table.id)
             && let Some(record) = pipeline.record_by_id(table.index, entry)
         {
             let entry = identity(table, &record, ledger.entry(table.id, record.id));
-            idle.entry(table.id).or_default().push(entry);
+            found.entry(table.id).or_default().push(entry);
         }
     }
-    if timers.expired_ns.is_some_and(|due_ns| due_ns <= now_ns) {
-        let expired = pipeline.take_expired(DUE_MAX);
-        let rest_ns = if expired.len() < DUE_MAX { EXPIRED_NS } else { 0 };
-        timers.expired_ns = Some(now_ns + rest_ns);
-        for (index, record) in expired {
-            let Some(table) = schema.tables.values().find(|table| table.index == index) else {
-                continue;
-            };
-            let notes = ledger.take_entry(table.id, record.id);
-            if is_heard(table.id) {
-                let entry = identity(table, &record, notes.as_ref());
-                idle.entry(table.id).or_default().push(entry);
-            }
+}
+
+/// The entries that the data plane has deleted, when it is time to look for them.
+fn find_expired(forwarding: &mut Forwarding, now_ns: u64, is_heard: impl Fn(u32) -> bool, found: &mut Found) {
+    let Forwarding {
+        schema,
+        pipeline,
+        ledger,
+        timers,
+        ..
+    } = forwarding;
+    if timers.expired_ns.is_none_or(|due_ns| due_ns > now_ns) {
+        return;
+    }
+    let expired = pipeline.take_expired(DUE_MAX);
+    let rest_ns = if expired.len() < DUE_MAX { EXPIRED_NS } else { 0 };
+    timers.expired_ns = Some(now_ns + rest_ns);
+    for (index, record) in expired {
+        let Some(table) = schema.tables.values().find(|table| table.index == index) else {
+            continue;
+        };
+        let notes = ledger.take_entry(table.id, record.id);
+        if is_heard(table.id) {
+            let entry = identity(table, &record, notes.as_ref());
+            found.entry(table.id).or_default().push(entry);
         }
     }
-    let notifications = idle.into_iter();
-    notifications
-        .map(|(table, table_entry)| (table, IdleTimeoutNotification { table_entry, timestamp }))
-        .collect()
 }
