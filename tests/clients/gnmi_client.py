@@ -91,6 +91,22 @@ async def sampling(client, bed):
     subscription.cancel()
 
 
+async def going_down(client):
+    """An interface that is down has no speed; that this value is missing must not move those of other interfaces."""
+    subscription = client.subscribe()
+    subscription.on_change(fy.GNMIPath("interfaces/interface[name=sw2]/state/oper-status"))
+    first = [update.value async for update in subscription.synchronize()]
+    expect(first == ["UP"], "finsy: a stream begins with the value of one interface")
+    updates = subscription.updates()
+    command("ip", "link", "set", "sw1", "down")
+    # The switch looks at interfaces once a second.
+    await asyncio.sleep(2.5)
+    command("ip", "link", "set", "sw2", "down")
+    update = await next_update(updates)
+    expect((update.path["name"], update.value) == ("sw2", "DOWN"), "finsy: only the value of this interface is told")
+    subscription.cancel()
+
+
 async def main():
     program = ROOT / "programs" / "portfwd"
     bed = Switch(program=program / "portfwd.p4", options=["--entries", str(program / "entries.stf")])
@@ -100,6 +116,7 @@ async def main():
         await changes(client)
         await disabling(client, bed)
         await sampling(client, bed)
+        await going_down(client)
 
 
 asyncio.run(main())

@@ -201,6 +201,8 @@ const SCHEMA: &[Schema] = &[
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Leaf {
+    /// Its number among the leaves of all interfaces, in which those count too that an interface has not at present.
+    pub(crate) place: usize,
     pub(crate) interface: String,
     /// Below `/interfaces/interface[name=…]/`.
     pub(crate) names: &'static [&'static str],
@@ -209,10 +211,11 @@ pub(crate) struct Leaf {
     pub(crate) value: Scalar,
 }
 
-/// Every value of an interface.
-fn of_interface(interface: &Interface) -> impl Iterator<Item = Leaf> {
-    let leaf = |schema: &Schema| {
+/// Every value of an interface; `number` is its place among all interfaces.
+fn of_interface((number, interface): (usize, &Interface)) -> impl Iterator<Item = Leaf> {
+    let leaf = move |(at, schema): (usize, &Schema)| {
         Some(Leaf {
+            place: number * SCHEMA.len() + at,
             interface: interface.info.name.clone(),
             names: schema.names,
             model: schema.model,
@@ -220,7 +223,7 @@ fn of_interface(interface: &Interface) -> impl Iterator<Item = Leaf> {
             value: (schema.value)(interface)?,
         })
     };
-    SCHEMA.iter().filter_map(leaf)
+    SCHEMA.iter().enumerate().filter_map(leaf)
 }
 
 /// The identity of OpenConfig's model for a speed.
@@ -242,9 +245,21 @@ fn port_speed(mbps: u32) -> &'static str {
     }
 }
 
-/// Every value of all interfaces.
+/// Every value of all interfaces, in the order of their places.
 pub(crate) fn all(interfaces: &[Interface]) -> Vec<Leaf> {
-    interfaces.iter().flat_map(of_interface).collect()
+    interfaces.iter().enumerate().flat_map(of_interface).collect()
+}
+
+/// The places of the leaves that a path means, in order. An interface may have some of them at other times alone: its
+/// speed is not known while it is down.
+pub(crate) fn places(interfaces: &[Interface], wanted: &[PathElem]) -> Vec<usize> {
+    let mut places = Vec::new();
+    for (number, interface) in interfaces.iter().enumerate() {
+        let is_meant = |schema: &Schema| is_begin(wanted, Some(&interface.info.name), 0, schema.names);
+        let meant = SCHEMA.iter().enumerate().filter(|(_, schema)| is_meant(schema));
+        places.extend(meant.map(|(at, _)| number * SCHEMA.len() + at));
+    }
+    places
 }
 
 impl Leaf {
@@ -500,9 +515,12 @@ pub(crate) mod tests {
 
     /// A value with these names.
     pub(crate) fn leaf(names: &[&str], value: Scalar) -> Leaf {
-        let schema = SCHEMA.iter().find(|schema| schema.names == names);
-        let schema = schema.expect("a leaf of the schema");
+        let mut schemas = SCHEMA.iter().enumerate();
+        let (place, schema) = schemas
+            .find(|(_, schema)| schema.names == names)
+            .expect("a leaf of the schema");
         Leaf {
+            place,
             interface: "eth1".to_string(),
             names: schema.names,
             model: schema.model,

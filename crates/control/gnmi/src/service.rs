@@ -4,7 +4,7 @@ use crate::Switch;
 use crate::generated::g_nmi_server::GNmi;
 use crate::leaves::{self, Leaf, Model, is_in_schema, is_of_a_model, steps, written};
 use crate::set;
-use crate::subscription::Subscription;
+use crate::subscription::{Due, Subscription};
 use forebay_protocol::gnmi::get_request::DataType;
 use forebay_protocol::gnmi::subscribe_request::Request as Asked;
 use forebay_protocol::gnmi::subscribe_response::Response as Told;
@@ -203,7 +203,11 @@ impl Subscribed {
 
     /// Every value of the models that are wanted.
     fn leaves(&self, switch: &impl Switch) -> Result<Vec<Leaf>, Status> {
-        let mut all = leaves_of(switch);
+        self.kept(leaves_of(switch))
+    }
+
+    /// The values that are of these models.
+    fn kept(&self, mut all: Vec<Leaf>) -> Result<Vec<Leaf>, Status> {
         keep_models(&mut all, &self.list.use_models)?;
         Ok(all)
     }
@@ -268,7 +272,7 @@ async fn tell_all(
 ) -> Result<(), Status> {
     if !subscribed.list.updates_only {
         let meant = subscribed.meant(&subscribed.leaves(switch)?);
-        tell(switch, subscribed, encoding, &meant, to_client).await?;
+        tell(switch, subscribed, encoding, updates(meant), to_client).await?;
     }
     send(to_client, Told::SyncResponse(true)).await
 }
@@ -282,13 +286,14 @@ async fn stream(
     mut requests: Streaming<SubscribeRequest>,
     to_client: &ToClient,
 ) -> Result<(), Status> {
-    let begin = subscribed.leaves(switch)?;
+    let interfaces = switch.interfaces().all();
+    let begin = subscribed.kept(leaves::all(&interfaces))?;
     let list = &subscribed.list;
     let begin_ns = switch.switch_ns();
     let mut subscriptions = Vec::new();
     let mut values = 0;
     for wanted in &list.subscription {
-        let subscription = Subscription::new(list.prefix.as_ref(), wanted, &begin, begin_ns)?;
+        let subscription = Subscription::new(list.prefix.as_ref(), wanted, (&interfaces, &begin), begin_ns)?;
         values += subscription.values();
         if values > VALUES_MAX {
             return Err(Status::resource_exhausted(format!(
@@ -298,7 +303,14 @@ async fn stream(
         subscriptions.push(subscription);
     }
     if !list.updates_only {
-        tell(switch, subscribed, encoding, &subscribed.meant(&begin), to_client).await?;
+        tell(
+            switch,
+            subscribed,
+            encoding,
+            updates(subscribed.meant(&begin)),
+            to_client,
+        )
+        .await?;
     }
     send(to_client, Told::SyncResponse(true)).await?;
     let mut is_sending = true;
@@ -321,7 +333,7 @@ async fn stream(
         let (all, now_ns) = (subscribed.leaves(switch)?, switch.switch_ns());
         for subscription in &mut subscriptions {
             let due = subscription.due(&all, now_ns);
-            tell(switch, subscribed, encoding, &due, to_client).await?;
+            tell(switch, subscribed, encoding, due, to_client).await?;
         }
     }
 }
@@ -330,19 +342,29 @@ async fn tell(
     switch: &impl Switch,
     subscribed: &Subscribed,
     encoding: Encoding,
-    leaves: &[Leaf],
+    Due { updates, deletes }: Due,
     to_client: &ToClient,
 ) -> Result<(), Status> {
-    if leaves.is_empty() {
+    if updates.is_empty() && deletes.is_empty() {
         return Ok(());
     }
-    let notification = notification(
-        leaves.iter(),
-        subscribed.list.prefix.as_ref(),
-        encoding,
-        switch.epoch_ns(),
-    );
+    let notification = Notification {
+        delete: deletes,
+        ..notification(
+            updates.iter(),
+            subscribed.list.prefix.as_ref(),
+            encoding,
+            switch.epoch_ns(),
+        )
+    };
     send(to_client, Told::Update(notification)).await
+}
+
+fn updates(updates: Vec<Leaf>) -> Due {
+    Due {
+        updates,
+        ..Due::default()
+    }
 }
 
 async fn send(to_client: &ToClient, told: Told) -> Result<(), Status> {

@@ -1,6 +1,7 @@
 //! Which values of a subscription are due (gNMI specification §3.5.1.5): no network, and the time is an argument.
 
-use super::leaves::{Leaf, Scalar, steps};
+use super::interfaces::Interface;
+use super::leaves::{Leaf, places, steps};
 use forebay_protocol::gnmi::{Path, Subscription as Wanted, SubscriptionMode};
 use tonic::Status;
 
@@ -17,8 +18,17 @@ pub(crate) struct Subscription {
     interval_ns: u64,
     /// When the next sample is due.
     sample_ns: u64,
-    /// The values that the path means. Ports and leaves are those of the start, so they are looked for once.
+    /// The values that the path means. Interfaces are those of the start, so their places are looked for once.
     meant: Vec<Sent>,
+}
+
+/// What is to be sent at a time.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Due {
+    /// Values as they are.
+    pub(crate) updates: Vec<Leaf>,
+    /// Paths of values that are not there any more.
+    pub(crate) deletes: Vec<Path>,
 }
 
 /// When a value is sent again.
@@ -32,21 +42,23 @@ struct Rule {
 /// A value that a subscription means: what was sent of it, and when.
 #[derive(Debug)]
 struct Sent {
-    /// Its place among all leaves.
-    index: usize,
-    value: Scalar,
+    /// Its place among all leaves ([`Leaf::place`]).
+    place: usize,
+    /// None while the interface has no such value.
+    leaf: Option<Leaf>,
     sent_ns: u64,
 }
 
 impl Subscription {
-    /// A subscription that begins now. What is there then counts as sent: it is sent before all else, or not wanted.
+    /// A subscription that begins now. What is there then (`leaves` of `interfaces`) counts as sent: it is sent before
+    /// all else, or not wanted.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an unknown mode, or for a sample interval that is too short.
     pub(crate) fn new(
         prefix: Option<&Path>,
         wanted: &Wanted,
-        leaves: &[Leaf],
+        (interfaces, leaves): (&[Interface], &[Leaf]),
         now_ns: u64,
     ) -> Result<Subscription, Status> {
         let mode = SubscriptionMode::try_from(wanted.mode)
@@ -62,10 +74,9 @@ impl Subscription {
             (_, interval) => interval,
         };
         let steps = steps(prefix, wanted.path.as_ref())?;
-        let meant = leaves.iter().enumerate().filter(|(_, leaf)| leaf.is_meant_by(&steps));
-        let sent = |(index, leaf): (usize, &Leaf)| Sent {
-            index,
-            value: leaf.value.clone(),
+        let sent = |place: usize| Sent {
+            place,
+            leaf: at(leaves, place).cloned(),
             sent_ns: now_ns,
         };
         Ok(Subscription {
@@ -76,11 +87,11 @@ impl Subscription {
             },
             interval_ns,
             sample_ns: now_ns.saturating_add(interval_ns),
-            meant: meant.map(sent).collect(),
+            meant: places(interfaces, &steps).into_iter().map(sent).collect(),
         })
     }
 
-    /// How many values it means.
+    /// How many values it may mean at most.
     pub(crate) fn values(&self) -> usize {
         self.meant.len()
     }
@@ -90,32 +101,48 @@ impl Subscription {
         self.sample_ns
     }
 
-    /// The values that are to be sent now. The leaves are those of the beginning, in the same order.
-    pub(crate) fn due(&mut self, leaves: &[Leaf], now_ns: u64) -> Vec<Leaf> {
-        let is_sample = now_ns >= self.sample_ns;
-        if is_sample {
-            // Samples keep to their distances; those that were missed are not made up for.
+    /// What is to be sent now. The leaves are those of the same interfaces as in the beginning.
+    pub(crate) fn due(&mut self, leaves: &[Leaf], now_ns: u64) -> Due {
+        let is_sample = self.take_sample(now_ns);
+        let mut due = Due::default();
+        for sent in &mut self.meant {
+            match at(leaves, sent.place) {
+                Some(leaf) if self.rule.is_due(sent, leaf, is_sample, now_ns) => {
+                    sent.leaf = Some(leaf.clone());
+                    sent.sent_ns = now_ns;
+                    due.updates.push(leaf.clone());
+                }
+                None if is_sample || self.rule.mode != SubscriptionMode::Sample => {
+                    due.deletes.extend(sent.leaf.take().map(|gone| gone.path()));
+                }
+                _ => {}
+            }
+        }
+        due
+    }
+
+    /// Whether a sample is due. Samples keep to their distances; those that were missed are not made up for.
+    fn take_sample(&mut self, now_ns: u64) -> bool {
+        let is_due = now_ns >= self.sample_ns;
+        if is_due {
             let missed = (now_ns - self.sample_ns) / self.interval_ns;
             self.sample_ns = self
                 .sample_ns
                 .saturating_add((missed + 1).saturating_mul(self.interval_ns));
         }
-        let mut due = Vec::new();
-        for sent in &mut self.meant {
-            let Some(leaf) = leaves.get(sent.index) else { continue };
-            if self.rule.is_due(sent, leaf, is_sample, now_ns) {
-                sent.value.clone_from(&leaf.value);
-                sent.sent_ns = now_ns;
-                due.push(leaf.clone());
-            }
-        }
-        due
+        is_due
     }
+}
+
+/// The leaf at a place, if its interface has it now. Leaves are in the order of their places.
+fn at(leaves: &[Leaf], place: usize) -> Option<&Leaf> {
+    let found = leaves.binary_search_by_key(&place, |leaf| leaf.place);
+    found.ok().map(|index| &leaves[index])
 }
 
 impl Rule {
     fn is_due(self, sent: &Sent, leaf: &Leaf, is_sample: bool, now_ns: u64) -> bool {
-        let is_changed = sent.value != leaf.value;
+        let is_changed = sent.leaf.as_ref().is_none_or(|before| before.value != leaf.value);
         let heartbeat = self.heartbeat_ns;
         if heartbeat.is_some_and(|interval| now_ns >= sent.sent_ns.saturating_add(interval)) {
             return true;
@@ -130,7 +157,9 @@ impl Rule {
 
 #[cfg(test)]
 mod tests {
+    use super::super::interfaces::{Interfaces, PortInfo};
     use super::super::leaves::tests::{leaf, path};
+    use super::super::leaves::{self, Scalar};
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
@@ -142,6 +171,17 @@ mod tests {
         ]
     }
 
+    /// Interfaces with these names and speeds.
+    fn interfaces(known: &[(&str, Option<u32>)]) -> Vec<Interface> {
+        let info = |(number, (name, speed_mbps)): (u32, &(&str, Option<u32>))| PortInfo {
+            number,
+            name: (*name).to_string(),
+            speed_mbps: *speed_mbps,
+            ..PortInfo::default()
+        };
+        Interfaces::new((1..).zip(known).map(info).collect(), 0).all()
+    }
+
     fn subscribed(mode: SubscriptionMode, change: impl FnOnce(&mut Wanted)) -> Subscription {
         let mut wanted = Wanted {
             path: Some(path("interfaces/interface[name=*]/state")),
@@ -149,22 +189,23 @@ mod tests {
             ..Wanted::default()
         };
         change(&mut wanted);
-        Subscription::new(None, &wanted, &leaves(0), 0).expect("a right subscription")
+        let interfaces = interfaces(&[("eth1", None)]);
+        Subscription::new(None, &wanted, (&interfaces, &leaves(0)), 0).expect("a right subscription")
     }
 
     #[test]
     fn on_change_tells_changes_alone() {
         let mut subscription = subscribed(SubscriptionMode::OnChange, |_| {});
-        assert_eq!(subscription.due(&leaves(0), 1), []);
-        assert_eq!(subscription.due(&leaves(5), 2), leaves(5)[1..]);
-        assert_eq!(subscription.due(&leaves(5), 9 * SECOND), []);
+        assert_eq!(subscription.due(&leaves(0), 1).updates, []);
+        assert_eq!(subscription.due(&leaves(5), 2).updates, leaves(5)[1..]);
+        assert_eq!(subscription.due(&leaves(5), 9 * SECOND).updates, []);
     }
 
     /// A path that means nothing else costs nothing else.
     #[test]
     fn values_of_other_paths_are_not_kept() {
         let subscription = subscribed(SubscriptionMode::OnChange, |wanted| {
-            wanted.path = Some(path("interfaces/interface[name=eth1]/state/counters"));
+            wanted.path = Some(path("interfaces/interface[name=eth1]/state/counters/in-octets"));
         });
         assert_eq!(subscription.values(), 1);
     }
@@ -172,27 +213,27 @@ mod tests {
     #[test]
     fn heartbeats_come_without_changes() {
         let mut subscription = subscribed(SubscriptionMode::OnChange, |wanted| wanted.heartbeat_interval = SECOND);
-        assert_eq!(subscription.due(&leaves(0), SECOND - 1), []);
-        assert_eq!(subscription.due(&leaves(0), SECOND), leaves(0));
-        assert_eq!(subscription.due(&leaves(0), SECOND + 1), []);
+        assert_eq!(subscription.due(&leaves(0), SECOND - 1).updates, []);
+        assert_eq!(subscription.due(&leaves(0), SECOND).updates, leaves(0));
+        assert_eq!(subscription.due(&leaves(0), SECOND + 1).updates, []);
     }
 
     #[test]
     fn samples_come_at_their_times() {
         let mut subscription = subscribed(SubscriptionMode::Sample, |wanted| wanted.sample_interval = 2 * SECOND);
-        assert_eq!(subscription.due(&leaves(5), SECOND), []);
-        assert_eq!(subscription.due(&leaves(5), 2 * SECOND), leaves(5));
-        assert_eq!(subscription.due(&leaves(5), 3 * SECOND), []);
-        assert_eq!(subscription.due(&leaves(5), 4 * SECOND), leaves(5));
+        assert_eq!(subscription.due(&leaves(5), SECOND).updates, []);
+        assert_eq!(subscription.due(&leaves(5), 2 * SECOND).updates, leaves(5));
+        assert_eq!(subscription.due(&leaves(5), 3 * SECOND).updates, []);
+        assert_eq!(subscription.due(&leaves(5), 4 * SECOND).updates, leaves(5));
     }
 
     /// A look that comes late does not move the samples after it.
     #[test]
     fn samples_keep_their_distances() {
         let mut subscription = subscribed(SubscriptionMode::Sample, |wanted| wanted.sample_interval = SECOND);
-        assert_eq!(subscription.due(&leaves(5), SECOND + 9).len(), 2);
+        assert_eq!(subscription.due(&leaves(5), SECOND + 9).updates.len(), 2);
         assert_eq!(subscription.sample_ns(), 2 * SECOND);
-        assert_eq!(subscription.due(&leaves(5), 4 * SECOND + 9).len(), 2);
+        assert_eq!(subscription.due(&leaves(5), 4 * SECOND + 9).updates.len(), 2);
         assert_eq!(subscription.sample_ns(), 5 * SECOND);
     }
 
@@ -204,7 +245,7 @@ mod tests {
                 sample_interval: interval,
                 ..Wanted::default()
             };
-            Subscription::new(None, &wanted, &[], 0)
+            Subscription::new(None, &wanted, (&[], &[]), 0)
                 .map(|_| ())
                 .map_err(|status| status.code())
         };
@@ -220,14 +261,44 @@ mod tests {
             wanted.sample_interval = SECOND;
             wanted.suppress_redundant = true;
         });
-        assert_eq!(subscription.due(&leaves(5), SECOND), leaves(5)[1..]);
-        assert_eq!(subscription.due(&leaves(5), 2 * SECOND), []);
+        assert_eq!(subscription.due(&leaves(5), SECOND).updates, leaves(5)[1..]);
+        assert_eq!(subscription.due(&leaves(5), 2 * SECOND).updates, []);
     }
 
     #[test]
     fn the_switch_chooses_samples_for_counters() {
         let mut subscription = subscribed(SubscriptionMode::TargetDefined, |_| {});
-        assert_eq!(subscription.due(&leaves(5), 1), []);
-        assert_eq!(subscription.due(&leaves(5), SECOND), leaves(5)[1..]);
+        assert_eq!(subscription.due(&leaves(5), 1).updates, []);
+        assert_eq!(subscription.due(&leaves(5), SECOND).updates, leaves(5)[1..]);
+    }
+
+    /// The speed of an interface is not known while it is down, so that it has a leaf less than before.
+    #[test]
+    fn an_interface_that_goes_down_does_not_move_the_values_of_others() {
+        let mut wanted = Wanted {
+            path: Some(path("interfaces/interface[name=eth2]/state/oper-status")),
+            mode: SubscriptionMode::OnChange.into(),
+            ..Wanted::default()
+        };
+        let (up, down) = (
+            interfaces(&[("eth1", Some(10_000)), ("eth2", Some(10_000))]),
+            interfaces(&[("eth1", None), ("eth2", Some(10_000))]),
+        );
+        let (before, after) = (leaves::all(&up), leaves::all(&down));
+        assert!(after.len() < before.len());
+        let begin = |wanted: &Wanted| Subscription::new(None, wanted, (&up, &before), 0).expect("a right subscription");
+        assert_eq!(begin(&wanted).due(&after, 1), Due::default());
+        wanted.path = Some(path("interfaces/interface[name=*]/ethernet/state/port-speed"));
+        let mut speeds = begin(&wanted);
+        let gone = speeds.due(&after, 1);
+        assert_eq!((gone.updates, gone.deletes.len()), (Vec::new(), 1));
+        assert_eq!(
+            gone.deletes[0],
+            path("interfaces/interface[name=eth1]/ethernet/state/port-speed")
+        );
+        assert_eq!(speeds.due(&after, 2), Due::default(), "it was deleted once");
+        let back = speeds.due(&before, 3);
+        assert_eq!((back.updates.len(), back.deletes), (1, Vec::new()));
+        assert_eq!(back.updates[0].interface, "eth1");
     }
 }
