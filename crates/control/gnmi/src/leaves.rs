@@ -11,6 +11,9 @@ use tonic::Status;
 /// The type of every interface (openconfig-interfaces imports it of iana-if-type).
 pub(crate) const INTERFACE_TYPE: &str = "iana-if-type:ethernetCsmacd";
 
+/// Values in the answer to a Get, and of all streams of a connection together: what a client may cost others.
+pub(crate) const VALUES_MAX: usize = 65_536;
+
 /// A value of an interface.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scalar {
@@ -260,6 +263,12 @@ pub(crate) fn places(interfaces: &[Interface], wanted: &[PathElem]) -> Vec<usize
         places.extend(meant.map(|(at, _)| number * SCHEMA.len() + at));
     }
     places
+}
+
+/// The path of the leaf at a place, which its interface may not have at present.
+pub(crate) fn path_of(interfaces: &[Interface], place: usize) -> Option<Path> {
+    let interface = interfaces.get(place / SCHEMA.len())?;
+    Some(full_path(&interface.info.name, SCHEMA[place % SCHEMA.len()].names))
 }
 
 impl Leaf {

@@ -9,7 +9,8 @@
 //! * `interfaces.rs`: what is known of each port.
 //! * `leaves.rs`: the same as values with paths; which of them a path of a client means.
 //! * `subscription.rs`: which values are due, without network and clock.
-//! * `service.rs`: the calls.
+//! * `messages.rs`: what the messages of several calls have in common.
+//! * `service.rs`: the calls; `subscriber.rs`: the streams of Subscribe.
 //!
 //! The [`Switch`] around it provides the clock and decides what each client may do.
 
@@ -18,8 +19,10 @@
 
 mod interfaces;
 mod leaves;
+mod messages;
 mod service;
 mod set;
+mod subscriber;
 mod subscription;
 
 #[allow(missing_docs, clippy::all, reason = "generated")]
@@ -31,6 +34,8 @@ pub use generated::g_nmi_server::GNmiServer;
 pub use interfaces::{Interfaces, PortInfo, PortStatus};
 pub use service::GnmiService;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use tonic::{Extensions, Status};
 
 /// The switch whose ports are served.
@@ -58,6 +63,9 @@ pub trait Switch: Send + Sync + 'static {
     /// # Errors
     /// The status with which the call ends when too much waits for the client already.
     fn note_answer(&self, call: &Extensions, answer: &mut Extensions, bytes: usize) -> Result<(), Status>;
+
+    /// How many values the streams of the call's connection are subscribed to, which the streams count themselves.
+    fn subscribed_values(&self, call: &Extensions) -> Arc<AtomicUsize>;
 
     /// Whether the sender of a call may disable ports.
     ///

@@ -1,7 +1,7 @@
 //! Which values of a subscription are due (gNMI specification §3.5.1.5): no network, and the time is an argument.
 
 use super::interfaces::Interface;
-use super::leaves::{Leaf, places, steps};
+use super::leaves::{Leaf, Scalar, places, steps};
 use forebay_protocol::gnmi::{Path, Subscription as Wanted, SubscriptionMode};
 use tonic::Status;
 
@@ -27,8 +27,24 @@ pub(crate) struct Subscription {
 pub(crate) struct Due {
     /// Values as they are.
     pub(crate) updates: Vec<Leaf>,
-    /// Paths of values that are not there any more.
-    pub(crate) deletes: Vec<Path>,
+    /// Places of values that are not there any more.
+    pub(crate) deletes: Vec<usize>,
+}
+
+/// What is due of all subscriptions of a stream: each value once, in the order of their places. The leaves are those
+/// of the same interfaces as in the beginning.
+pub(crate) fn due(subscriptions: &mut [Subscription], leaves: &[Leaf], now_ns: u64) -> Due {
+    let mut due = Due::default();
+    for subscription in subscriptions {
+        let Due { updates, deletes } = subscription.due(leaves, now_ns);
+        due.updates.extend(updates);
+        due.deletes.extend(deletes);
+    }
+    due.updates.sort_by_key(|leaf| leaf.place);
+    due.updates.dedup_by_key(|leaf| leaf.place);
+    due.deletes.sort_unstable();
+    due.deletes.dedup();
+    due
 }
 
 /// When a value is sent again.
@@ -45,7 +61,7 @@ struct Sent {
     /// Its place among all leaves ([`Leaf::place`]).
     place: usize,
     /// None while the interface has no such value.
-    leaf: Option<Leaf>,
+    value: Option<Scalar>,
     sent_ns: u64,
 }
 
@@ -76,7 +92,7 @@ impl Subscription {
         let steps = steps(prefix, wanted.path.as_ref())?;
         let sent = |place: usize| Sent {
             place,
-            leaf: at(leaves, place).cloned(),
+            value: at(leaves, place).map(|leaf| leaf.value.clone()),
             sent_ns: now_ns,
         };
         Ok(Subscription {
@@ -101,19 +117,18 @@ impl Subscription {
         self.sample_ns
     }
 
-    /// What is to be sent now. The leaves are those of the same interfaces as in the beginning.
-    pub(crate) fn due(&mut self, leaves: &[Leaf], now_ns: u64) -> Due {
+    fn due(&mut self, leaves: &[Leaf], now_ns: u64) -> Due {
         let is_sample = self.take_sample(now_ns);
         let mut due = Due::default();
         for sent in &mut self.meant {
             match at(leaves, sent.place) {
                 Some(leaf) if self.rule.is_due(sent, leaf, is_sample, now_ns) => {
-                    sent.leaf = Some(leaf.clone());
+                    sent.value = Some(leaf.value.clone());
                     sent.sent_ns = now_ns;
                     due.updates.push(leaf.clone());
                 }
                 None if is_sample || self.rule.mode != SubscriptionMode::Sample => {
-                    due.deletes.extend(sent.leaf.take().map(|gone| gone.path()));
+                    due.deletes.extend(sent.value.take().map(|_| sent.place));
                 }
                 _ => {}
             }
@@ -142,7 +157,7 @@ fn at(leaves: &[Leaf], place: usize) -> Option<&Leaf> {
 
 impl Rule {
     fn is_due(self, sent: &Sent, leaf: &Leaf, is_sample: bool, now_ns: u64) -> bool {
-        let is_changed = sent.leaf.as_ref().is_none_or(|before| before.value != leaf.value);
+        let is_changed = sent.value.as_ref() != Some(&leaf.value);
         let heartbeat = self.heartbeat_ns;
         if heartbeat.is_some_and(|interval| now_ns >= sent.sent_ns.saturating_add(interval)) {
             return true;
@@ -158,8 +173,8 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::super::interfaces::{Interfaces, PortInfo};
+    use super::super::leaves;
     use super::super::leaves::tests::{leaf, path};
-    use super::super::leaves::{self, Scalar};
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
@@ -293,8 +308,8 @@ mod tests {
         let gone = speeds.due(&after, 1);
         assert_eq!((gone.updates, gone.deletes.len()), (Vec::new(), 1));
         assert_eq!(
-            gone.deletes[0],
-            path("interfaces/interface[name=eth1]/ethernet/state/port-speed")
+            leaves::path_of(&down, gone.deletes[0]),
+            Some(path("interfaces/interface[name=eth1]/ethernet/state/port-speed"))
         );
         assert_eq!(speeds.due(&after, 2), Due::default(), "it was deleted once");
         let back = speeds.due(&before, 3);

@@ -48,6 +48,8 @@ pub(crate) struct Activity {
     header_room: OnceLock<HeaderRoom>,
     /// Answers to its reads that it has not received.
     pub(crate) unreceived: Unreceived,
+    /// Values that its streams of gNMI are subscribed to.
+    pub(crate) subscribed_values: Arc<AtomicUsize>,
 }
 
 impl Activity {
@@ -59,6 +61,7 @@ impl Activity {
             waker: Mutex::default(),
             header_room: OnceLock::new(),
             unreceived: Unreceived::default(),
+            subscribed_values: Arc::default(),
         })
     }
 

@@ -2,9 +2,11 @@
 
 use crate::access::{Access, Right};
 use crate::answers::Unreceived;
+use crate::calls;
 use crate::shared::Shared;
 use forebay_gnmi::{Interfaces, Switch};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use tonic::{Extensions, Status};
 
 /// See the [module](self).
@@ -45,6 +47,12 @@ impl Switch for Ports {
         unreceived.check(self.shared.limits())?;
         unreceived.attach(bytes, answer);
         Ok(())
+    }
+
+    fn subscribed_values(&self, call: &Extensions) -> Arc<AtomicUsize> {
+        let peer = calls::peer(call);
+        peer.map(|peer| Arc::clone(&peer.activity.subscribed_values))
+            .unwrap_or_default()
     }
 
     fn may_administer(&self, call: &Extensions) -> Result<(), Status> {
