@@ -1,6 +1,6 @@
 """Whether one controller can make the switch unusable for all others.
 
-    siege_client.py [STEP...]   the steps: push, registers, idle, halves, deaf, entries
+    siege_client.py [STEP...]   the steps: push, registers, idle, halves, deaf, reads, entries
 
 During a step another client calls Capabilities again and again, and packets go through a veth pair. A step prints how
 long the answers took, how much memory the switch has, and the longest time that a packet took. With SIEGE=1 the sizes
@@ -332,6 +332,28 @@ class Siege:
         self.primary.become_primary(11)
         return {"packets_to_it": sent}
 
+    def reads(self):
+        """a connection reads a table of 10,000 entries a hundred times at once, again and again"""
+        table, action = self.object("tables", "addresses"), self.object("actions", "forward")
+        count, asked = 10_000 // SCALE, 0
+        for start in range(0, count, 1000):
+            addresses = range(FIRST + start, FIRST + start + 1000)
+            self.primary.insert(template(table, action, port=2), addresses)
+        request = p4runtime_pb2.ReadRequest(device_id=1)
+        request.entities.add().table_entry.table_id = table.preamble.id
+        reader = Client()
+        # Answers stay bytes: to decode them would take the time of the threads that measure.
+        read = reader.channel.unary_stream("/p4.v1.P4Runtime/Read", p4runtime_pb2.ReadRequest.SerializeToString)
+        end = time.monotonic() + (20 if FULL else 4)
+        while time.monotonic() < end:
+            calls = [read(request) for _ in range(100)]
+            asked += len(calls)
+            for call in calls:
+                list(call)
+        reader.channel.close()
+        self.primary.push(self.source, self.p4info)
+        return {"entries": count, "reads": asked}
+
     def entries(self):
         """a million entries of a 48-bit key with a 9-bit port"""
         table, action = self.object("tables", "addresses"), self.object("actions", "forward")
@@ -431,7 +453,7 @@ class HalfSender:
 
 def main():
     siege = Siege()
-    steps = sys.argv[1:] or ["push", "registers", "idle", "halves", "deaf", "entries"]
+    steps = sys.argv[1:] or ["push", "registers", "idle", "halves", "deaf", "reads", "entries"]
     for name in steps:
         if name == "entries":
             # Its memory is that of a switch that has freed none before.

@@ -8,6 +8,7 @@ use crate::answers::Unreceived;
 use crate::header_room::{Greeting, HeaderRoom, PREFACE};
 use crate::limits::Limits;
 use crate::listen::{Connection, Connections};
+use crate::long_calls::Queue;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -48,6 +49,8 @@ pub(crate) struct Activity {
     header_room: OnceLock<HeaderRoom>,
     /// Answers to its reads that it has not received.
     pub(crate) unreceived: Unreceived,
+    /// Its calls that take long.
+    pub(crate) long_calls: Queue,
     /// Values that its streams of gNMI are subscribed to.
     pub(crate) subscribed_values: Arc<AtomicUsize>,
 }
@@ -61,6 +64,7 @@ impl Activity {
             waker: Mutex::default(),
             header_room: OnceLock::new(),
             unreceived: Unreceived::default(),
+            long_calls: Queue::default(),
             subscribed_values: Arc::default(),
         })
     }

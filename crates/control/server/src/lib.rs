@@ -28,6 +28,7 @@ mod limits;
 mod link;
 mod listen;
 mod local;
+mod long_calls;
 mod outbox;
 mod ports;
 mod push;

@@ -6,6 +6,7 @@ use crate::codec::ReadAnswer;
 use crate::generated::p4_runtime_server::P4Runtime;
 use crate::header_room::HeaderRoom;
 use crate::limits::Limits;
+use crate::long_calls::LongCalls;
 use crate::outbox::{Outbox, Responses};
 use crate::push::Pushes;
 use crate::shared::Shared;
@@ -38,6 +39,7 @@ const TAKEN_ID_LOOKS: usize = 30;
 pub(crate) struct Service {
     shared: Arc<Shared>,
     pushes: Pushes,
+    long_calls: LongCalls,
     access: Arc<Access>,
 }
 
@@ -46,6 +48,7 @@ impl Service {
         Service {
             shared,
             pushes: Pushes::new(limits),
+            long_calls: LongCalls::default(),
             access,
         }
     }
@@ -56,6 +59,7 @@ impl P4Runtime for Service {
     async fn write(&self, request: Request<WriteRequest>) -> Result<Response<WriteResponse>, Status> {
         let permissions = self.access.of_call(request.extensions());
         let room = HeaderRoom::of_call(request.extensions());
+        let long_call = self.long_calls.of_call(request.extensions());
         let request = request.into_inner();
         permissions.check_role(Right::Write, Some(&request.role))?;
         let write = |request: &WriteRequest| self.shared.change(|device, now| device.write(request, now));
@@ -66,6 +70,7 @@ impl P4Runtime for Service {
         let changed = if is_short {
             write(&request)
         } else {
+            let _turn = long_call.turn().await;
             // With what it takes to free the message.
             tokio::task::block_in_place(move || write(&request))
         };
@@ -84,6 +89,7 @@ impl P4Runtime for Service {
         self.access.of_call(request.extensions()).check(Right::Read)?;
         let room = HeaderRoom::of_call(request.extensions());
         let unreceived = Unreceived::of_call(request.extensions());
+        let _turn = self.long_calls.of_call(request.extensions()).turn().await;
         let request = request.into_inner();
         // One read at a time is here, so that each sees what those before it have left.
         let read = |device: &mut Device, now: Now| -> Result<Answer, Status> {
