@@ -1,5 +1,5 @@
-// A PNA program that writes a register keeps specialised code; packets that recirculate leave it, and so do mirrored ones where several mirror
-// slots are used.
+// A PNA program that writes a register keeps specialised code. Packets that recirculate leave it in a program that mirrors, and so do mirrored ones
+// where several mirror slots are used.
 #include <core.p4>
 #include <pna.p4>
 

@@ -168,6 +168,13 @@ pub(crate) fn sum_less(left: SlotId, right: SlotId, less: SlotId) -> Expr {
     build::binary(BinaryOp::SatSubUnsigned, sum, slot(less))
 }
 
+/// The slot of a program's graph with this name.
+pub(crate) fn request(program: &Program, name: &str) -> Option<SlotId> {
+    let mut slots = program.slots.iter();
+    let place = slots.position(|slot| slot.kind == SlotKind::Request && slot.name == name)?;
+    Some(SlotId(place as u32))
+}
+
 /// Whether a slot is not 0.
 pub(crate) fn is_set(program: &Program, of: SlotId) -> Expr {
     match program.slot(of).width {

@@ -18,7 +18,7 @@
 //! called is dropped.
 
 use crate::BuildError;
-use crate::build::{Builder, is_set, number, resized, set, slot, take};
+use crate::build::{Builder, is_set, number, request, resized, set, slot, take};
 use forebay_bits::Bits;
 use forebay_ir::pipeline::{
     Argument, DropReason, End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target,
@@ -42,6 +42,11 @@ struct Requests {
     port: SlotId,
     length: SlotId,
     limit: SlotId,
+}
+
+/// The slot of a program's graph with the number of a packet's passes before this one.
+pub fn pass(program: &Program) -> Option<SlotId> {
+    request(program, "request.pass")
 }
 
 /// The graph of a program.

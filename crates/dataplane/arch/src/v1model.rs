@@ -41,11 +41,11 @@
 //! `docs/simple-switch-behaviour.md` lists every behaviour with its test.
 
 use crate::BuildError;
-use crate::build::{Builder, is_set, least, number, resized, same, set, slot, sum_less, take};
+use crate::build::{Builder, is_set, least, number, request, resized, same, set, slot, sum_less, take};
 use forebay_ir::pipeline::{
     Argument, Clear, DropReason, End, Entry, Finish, GlueOp, Graph, Mirror, MirrorFrame, Reason, Target,
 };
-use forebay_ir::{BinaryOp, Expr, Op, Program, Role, SlotId, SlotKind, build};
+use forebay_ir::{BinaryOp, Expr, Op, Program, Role, SlotId, build};
 use std::collections::BTreeSet;
 
 /// The value of `egress_spec` that drops a packet.
@@ -152,13 +152,6 @@ pub fn lengths_of_clones(program: &Program) -> Option<[SlotId; 2]> {
 /// The slot of a program's graph with the bytes of the headers that are valid before ingress.
 pub fn parsed_bytes(program: &Program) -> Option<SlotId> {
     request(program, "request.parsed_bytes")
-}
-
-/// The slot of a graph with this name.
-fn request(program: &Program, name: &str) -> Option<SlotId> {
-    let mut slots = program.slots.iter();
-    let place = slots.position(|slot| slot.kind == SlotKind::Request && slot.name == name)?;
-    Some(SlotId(place as u32))
 }
 
 struct V1model<'a> {

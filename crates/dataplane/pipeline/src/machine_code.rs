@@ -100,7 +100,7 @@ impl MachineCode {
         let has_fast_path = options.fast_path != FastPath::Never;
         let unrolled = has_fast_path.then(|| route.unrolled(&straight)).flatten();
         let unrolled = unrolled.as_ref().unwrap_or(&straight);
-        let of_returns = layout.and_then(|layout| returns::route(unrolled, layout, &route));
+        let of_returns = returns::route(unrolled, layout, &route);
         let of_returns = of_returns.filter(|(again, _)| !again.is_blocked(unrolled, options.step_limit));
         if let Some(back) = &mut route.sends_back {
             back.recirculates_fast = of_returns.is_some();

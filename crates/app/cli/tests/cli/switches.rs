@@ -196,17 +196,21 @@ fn a_capture_does_not_empty_the_input_of_a_port() {
 #[test]
 fn passes_after_the_first_one_are_counted() {
     let folder = folder();
-    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/stf/psa/recirculate.p4");
-    let packets: Vec<&[u8]> = vec![&[0, 1, 0x77], &[1, 1, 0x77], &[3, 1, 0x77]];
+    // A program that also resubmits: recirculated packets of others may take the fast path once it is compiled.
+    let program = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../tests/stf/psa/resubmit_after_recirculation.p4"
+    );
+    let packets: Vec<&[u8]> = vec![&[0, 1, 2, 3], &[1, 1, 2, 3], &[3, 1, 2, 3]];
     let input = format!("1@pcap:{},", capture(folder.path(), "in.pcap", &packets));
     let arguments = ["run", program, "-i", &input, "-i", "2@mem:", "-i", "3@mem:"];
     let ran = forebay(&arguments);
-    let expected = "; further passes: 0 of resubmitted and 4 of recirculated packets, 0 of them on the fast path\n";
+    let expected = "; further passes: 3 of resubmitted and 3 of recirculated packets, 0 of them on the fast path\n";
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
     let ran = forebay(&[&arguments[..], &["--json", "--stats-interval", "0"]].concat());
     let last = ran.stdout.lines().last().expect("a line");
     let report: serde_json::Value = serde_json::from_str(last).expect("JSON");
-    let expected = serde_json::json!({ "resubmitted": 0, "recirculated": 4, "fast": 0 });
+    let expected = serde_json::json!({ "resubmitted": 3, "recirculated": 3, "fast": 0 });
     assert_eq!(report["paths"]["further_passes"], expected);
 }
 

@@ -15,8 +15,9 @@
 //! The resulting program has all of the original's tables, actions and objects with the same numbers, and further
 //! bodies and slots. For a packet that arrives at a port and finds its queue empty, it has the same effects as the
 //! architecture's graph. A request for a clone becomes an operation, as in v1model ([`cloning`]), if the clone can be
-//! noted. A packet whose clone cannot be noted, or that is sent back, leaves specialised code after ingress, before its
-//! first deparser, and continues in the graph ([`side_exit`]).
+//! noted. A recirculation becomes the value of a slot ([`sends_back`]) if nothing else may be requested. Any other packet
+//! that is cloned or sent back leaves specialised code after ingress, before its first deparser, and continues in the
+//! graph ([`side_exit`]).
 
 pub(crate) mod clone_head;
 pub(crate) mod clones;
@@ -29,6 +30,7 @@ mod psa;
 pub(crate) mod psa_clones;
 mod reparse;
 pub(crate) mod returns;
+mod sends_back;
 pub(crate) mod side_exit;
 mod sides;
 mod state;
@@ -84,7 +86,8 @@ pub(crate) fn straight(program: &Program) -> Result<Straight, Refusal> {
     }
 }
 
-/// The port by which packets that go round again leave specialised code, if the program has such a port.
+/// The port by which packets that go round again leave specialised code without values of their own, if the program has
+/// such a port.
 pub(crate) fn loop_port(program: &Program) -> Option<u32> {
     match program.architecture {
         Architecture::Psa => psa::loop_port(program),

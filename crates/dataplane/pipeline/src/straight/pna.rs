@@ -1,6 +1,7 @@
 //! The straight path of a PNA program. Its single deparser comes after the decision where the packet goes.
 
 use super::deparsed::Deparsed;
+use super::sends_back;
 use super::{
     Refusal, Straight, append, assign, branch, cloning, ends, exit_in_action, intrinsic, jumps, new_body, new_deparser,
     new_empty_control, new_slot, side_exit,
@@ -8,10 +9,13 @@ use super::{
 use forebay_arch::pna;
 use forebay_bits::Bits;
 use forebay_ir::{
-    BinaryOp, BlockId, Body, BodyKind, CloneKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role, SlotId,
-    Statement, build,
+    BinaryOp, BlockId, Body, BodyId, BodyKind, CloneKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role,
+    SlotId, Statement, build,
 };
-use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Request, RequestKind, Route, Source};
+use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Request, RequestKind, Route, SendsBack, Source};
+
+/// The number of the field list with what packets keep that recirculate.
+const KEPT: u32 = 0;
 
 /// The straight path of a program. Mirrored copies are noted if the program uses a single mirror slot and the frames
 /// consist of whole bytes. Otherwise mirrored packets leave specialised code.
@@ -33,10 +37,7 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
     let program = &mut made;
     refuse_exits_before_main(program)?;
     let told = ["main_parser", "pre", "main"].map(|block| told(program, block));
-    let [parser, pre, main] = told;
-    if let Some(direction) = parser.direction {
-        refuse_direction_in_parser(program, direction)?;
-    }
+    let [parser_input, pre, main] = told;
     let time = intrinsic(program, "pna_main_input_metadata.timestamp")?;
     let port = Source::Argument(Argument::IngressPort);
     let ports = told.iter().filter_map(|told| told.input_port);
@@ -45,23 +46,24 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
         .chain([(time, Source::Argument(Argument::Timestamp))])
         .collect();
     let verdict = intrinsic(program, "pna.fate")?;
-    let recirculation = place_of_recirculation(program, verdict);
-    let recirculates = recirculation.map(|place| (new_slot(program, "the recirculation of the packet", 1), place));
     let mut mirrors: Vec<Mirror> = (0..pna::MIRROR_SLOTS)
         .filter_map(|index| mirror(program, index))
         .collect();
+    let recirculation = place_of_recirculation(program, verdict);
+    let round = recirculation.map(|place| (Round::of(program, !mirrors.is_empty()), place));
+    let pass = round.as_ref().and_then(|(round, _)| round.pass());
     let noted = (notes_mirrors && mirrors.len() == 1).then(|| mirrors.pop()).flatten();
     let request = |kind| move |slot| Request { slot, kind };
-    let round = recirculates
-        .map(|(slot, _)| slot)
-        .map(request(RequestKind::Recirculate));
+    let leaves = round.as_ref().and_then(|(round, _)| round.leaves());
+    let leaves = leaves.map(request(RequestKind::Recirculate));
     let of_mirrors = mirrors.iter().map(|mirror| mirror.wanted);
     let of_mirrors = of_mirrors.map(request(RequestKind::Mirror));
-    let requests: Vec<Request> = round.into_iter().chain(of_mirrors).collect();
+    let requests: Vec<Request> = leaves.into_iter().chain(of_mirrors).collect();
     let deparsed = Deparsed::of(program, stage(program, Role::MainDeparser))?;
-    let controls = controls(program, &[pre, main]);
+    let parser = parser(program, parser_input, pass);
+    let controls = controls(program, &[pre, main], pass);
     let controls = new_body(program, "controls", BodyKind::Control, controls);
-    let hand_over = hand_over(program, (verdict, recirculates), &mirrors, noted, deparsed.blocks);
+    let hand_over = hand_over(program, (verdict, round.as_ref()), &mirrors, noted, deparsed.blocks);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let nothing = new_empty_control(program);
     let emit = new_deparser(program, deparsed.emitted);
@@ -70,7 +72,7 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
         value: 0,
     };
     let mut route = Route {
-        parser: program.stages[&Role::MainParser],
+        parser,
         verify_checksum: controls,
         ingress: hand_over,
         egress: nothing,
@@ -83,7 +85,7 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
         egress_drop: dropped,
         leaving: leaving.filter(|_| !requests.is_empty()),
         requests,
-        sends_back: None,
+        sends_back: round.and_then(|(round, _)| round.sends_back()),
         misses: None,
         counted_length: None,
         before_parser,
@@ -103,11 +105,71 @@ fn stage(program: &Program, role: Role) -> &Body {
     program.stage(role).expect("the graph runs it")
 }
 
+/// How packets go round again.
+enum Round {
+    /// Before the deparser they leave specialised code, which this slot requests.
+    Leaves(SlotId),
+    /// They end their pass, as far as their new frame. The number of passes in the slot is kept.
+    Ends(SendsBack, SlotId),
+}
+
+impl Round {
+    /// The way of a program's packets. Those that may be mirrored too leave.
+    fn of(program: &mut Program, is_mirrored: bool) -> Round {
+        match pna::pass(program) {
+            Some(pass) if !is_mirrored => {
+                program.field_lists.insert(KEPT, vec![pass]);
+                Round::Ends(sends_back::slots(program, vec![pass]), pass)
+            }
+            _ => Round::Leaves(new_slot(program, "the recirculation of the packet", 1)),
+        }
+    }
+
+    /// The slot with the number of passes before this one, if later passes may be on the fast path.
+    fn pass(&self) -> Option<SlotId> {
+        match self {
+            Round::Leaves(_) => None,
+            Round::Ends(_, pass) => Some(*pass),
+        }
+    }
+
+    /// The slot that requests to leave.
+    fn leaves(&self) -> Option<SlotId> {
+        match self {
+            Round::Leaves(slot) => Some(*slot),
+            Round::Ends(..) => None,
+        }
+    }
+
+    fn sends_back(self) -> Option<SendsBack> {
+        match self {
+            Round::Leaves(_) => None,
+            Round::Ends(back, _) => Some(back),
+        }
+    }
+
+    /// What a packet does that goes round, before the block `deparse`.
+    fn block(&self, program: &Program, location: Location, deparse: BlockId) -> forebay_ir::Block {
+        let at = |statement: Statement| Statement { location, ..statement };
+        match self {
+            Round::Leaves(slot) => ends(vec![at(assign(*slot, build::boolean(true)))]),
+            Round::Ends(back, pass) => {
+                let one = build::constant(program.slot(*pass).width, 1);
+                let next_pass = build::binary(BinaryOp::Add, Expr::Slot(*pass), one);
+                let asks = assign(back.recirculate, sends_back::keeping(KEPT));
+                jumps(vec![at(asks), at(assign(*pass, next_pass))], deparse)
+            }
+        }
+    }
+}
+
 /// The slots that are set before a block, if the program's version of PNA has them.
 #[derive(Clone, Copy)]
 struct BlockInput {
     direction: Option<SlotId>,
     input_port: Option<SlotId>,
+    pass: Option<SlotId>,
+    recirculated: Option<SlotId>,
 }
 
 fn told(program: &Program, block: &str) -> BlockInput {
@@ -118,6 +180,8 @@ fn told(program: &Program, block: &str) -> BlockInput {
     BlockInput {
         direction: field("direction"),
         input_port: field("input_port"),
+        pass: field("pass"),
+        recirculated: field("recirculated"),
     }
 }
 
@@ -140,19 +204,51 @@ fn mirror(program: &Program, index: u32) -> Option<Mirror> {
     })
 }
 
-/// The controls in one body. Before each one, its direction is set.
-fn controls(program: &Program, told: &[BlockInput]) -> Vec<forebay_ir::Block> {
+/// The parser. What it reads of its input is set before its first state.
+fn parser(program: &mut Program, told: BlockInput, pass: Option<SlotId>) -> BodyId {
+    let own = program.stages[&Role::MainParser];
+    let body = &program.bodies[own.index()];
+    let mut first = tell(program, told, pass);
+    first.retain(|statement| statement.op.target().is_some_and(|slot| reads(body, slot)));
+    if first.is_empty() {
+        return own;
+    }
+    let (name, mut blocks) = (body.name.clone(), body.blocks.clone());
+    first
+        .iter_mut()
+        .for_each(|statement| statement.location = blocks[0].location);
+    first.append(&mut blocks[0].statements);
+    blocks[0].statements = first;
+    new_body(program, &name, BodyKind::Parser, blocks)
+}
+
+/// The controls in one body. Before each one, its input is set.
+fn controls(program: &Program, told: &[BlockInput], pass: Option<SlotId>) -> Vec<forebay_ir::Block> {
     let mut blocks = Vec::new();
     for (role, told) in [Role::PreControl, Role::MainControl].into_iter().zip(told) {
         let own = &stage(program, role).blocks;
         let behind = BlockId((blocks.len() + 1 + own.len()) as u32);
         let first = BlockId(blocks.len() as u32 + 1);
-        let direction = direction(program, *told).into_iter().collect();
-        blocks.push(jumps(direction, first));
+        blocks.push(jumps(tell(program, *told, pass), first));
         append(&mut blocks, own.clone(), behind);
     }
     blocks.push(ends(Vec::new()));
     blocks
+}
+
+/// Sets the input of a block that is computed: its direction, and the number of passes, which is 0 without `pass`.
+fn tell(program: &Program, told: BlockInput, pass: Option<SlotId>) -> Vec<Statement> {
+    let width = |slot: SlotId| program.slot(slot).width;
+    let number = told.pass.zip(pass).map(|(field, pass)| {
+        let number = build::resize(Expr::Slot(pass), width(pass), width(field), false);
+        assign(field, number)
+    });
+    let recirculated = told.recirculated.zip(pass).map(|(field, pass)| {
+        let first_pass = build::equal(Expr::Slot(pass), build::constant(width(pass), 0));
+        assign(field, build::not(first_pass))
+    });
+    let direction = direction(program, told).into_iter();
+    direction.chain(number).chain(recirculated).collect()
 }
 
 fn direction(program: &Program, told: BlockInput) -> Option<Statement> {
@@ -164,27 +260,23 @@ fn direction(program: &Program, told: BlockInput) -> Option<Statement> {
     Some(assign(field, build::mux(from_network, net_to_host, host_to_net)))
 }
 
-/// The deparser without its emits. Packets that recirculate, or that are mirrored in one of these slots, leave before
-/// it.
+/// The deparser without its emits. Packets that are mirrored in one of these slots leave before it, and so do those that
+/// recirculate and [may be mirrored](Round::Leaves).
 fn hand_over(
     program: &Program,
-    (verdict, recirculates): (SlotId, Option<(SlotId, Location)>),
+    (verdict, round): (SlotId, Option<&(Round, Location)>),
     mirrors: &[Mirror],
     noted: Option<Mirror>,
     deparser: Vec<forebay_ir::Block>,
 ) -> Vec<forebay_ir::Block> {
-    let [leaves, round, deparsed, clone, end] = [1, 2, 3, 4, 5].map(|place| BlockId(mirrors.len() as u32 + place));
+    let [leaves, goes_round, deparsed, clone, end] = [1, 2, 3, 4, 5].map(|place| BlockId(mirrors.len() as u32 + place));
     let deparse = BlockId(end.0 + 1);
     let width = program.slot(verdict).width;
     let is_round = build::equal(
         Expr::Slot(verdict),
         build::constant(width, pna::FATE_RECIRCULATE.into()),
     );
-    let is_round = recirculates.map_or(build::boolean(false), |_| is_round);
-    let goes_round = recirculates.map(|(slot, location)| Statement {
-        location,
-        ..assign(slot, build::boolean(true))
-    });
+    let is_round = round.map_or(build::boolean(false), |_| is_round);
     let mirrored = noted.map(|mirror| Statement {
         op: cloning::clone(program, CloneKind::IngressToEgress, mirror.session, None),
         location: mirror.place,
@@ -195,9 +287,12 @@ fn hand_over(
     let mut blocks: Vec<forebay_ir::Block> = leave
         .map(|(mirror, next)| branch(Expr::Slot(mirror.wanted), leaves, next))
         .collect();
-    blocks.push(branch(is_round, round, deparse));
+    blocks.push(branch(is_round, goes_round, deparse));
     blocks.push(ends(Vec::new()));
-    blocks.push(ends(goes_round.into_iter().collect()));
+    blocks.push(match round {
+        Some((round, location)) => round.block(program, *location, deparse),
+        None => ends(Vec::new()),
+    });
     blocks.push(branch(is_mirrored, clone, end));
     blocks.push(ends(mirrored.into_iter().collect()));
     blocks.push(ends(Vec::new()));
@@ -220,12 +315,10 @@ fn place_of_recirculation(program: &Program, verdict: SlotId) -> Option<Location
     statement.map(|statement| statement.location)
 }
 
-/// Refuses programs whose parser reads `direction`: it is computed before each control, and nothing can be computed
-/// before the parser.
-fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<(), Refusal> {
-    let parser = stage(program, Role::MainParser);
-    let mut reads = false;
-    let mut see = |slot| reads |= slot == direction;
+/// Whether a parser reads a slot.
+fn reads(parser: &Body, slot: SlotId) -> bool {
+    let mut is_read = false;
+    let mut see = |read| is_read |= read == slot;
     for block in &parser.blocks {
         for statement in &block.statements {
             statement.op.for_each_slot_read(&mut see);
@@ -234,14 +327,7 @@ fn refuse_direction_in_parser(program: &Program, direction: SlotId) -> Result<()
             expr.for_each_slot(&mut see);
         }
     }
-    if reads {
-        Err(Refusal::new(
-            parser.blocks[0].location,
-            "begins a parser that reads `direction`",
-        ))
-    } else {
-        Ok(())
-    }
+    is_read
 }
 
 /// Refuses programs in which an action of the first control exits: `exit` ends only that control, but here both

@@ -5,20 +5,23 @@ use super::reparse::Reparse;
 use super::sides::Sides;
 use super::{
     Refusal, Straight, append, assign, branch, cloning, ends, exit_in_action, intrinsic, jumps, new_body, new_deparser,
-    new_slot, side_exit,
+    new_slot, sends_back, side_exit,
 };
 use forebay_arch::psa;
 use forebay_bits::Bits;
 use forebay_ir::{
     BinaryOp, Block, BlockId, Body, BodyId, BodyKind, CloneKind, Expr, HeaderId, Location, Op, Program, Role, SlotId,
-    Statement, build,
+    SlotKind, Statement, build,
 };
-use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Replication, Request, RequestKind, Route, Source};
+use forebay_jit::route::{
+    Argument, ClonedFrame, Cloning, DropWhen, Replication, Request, RequestKind, Route, SendsBack, Source,
+};
 use std::collections::BTreeSet;
 
 /// Members of `PSA_PacketPath_t`.
 const NORMAL_UNICAST: u64 = 1;
 const NORMAL_MULTICAST: u64 = 2;
+const RECIRCULATED: u64 = 6;
 
 /// The fields of the intrinsic metadata that the architecture reads and writes around the blocks.
 pub(super) struct Fields {
@@ -33,6 +36,7 @@ pub(super) struct Fields {
     pub(super) egress_clone: SlotId,
     egress_session: SlotId,
     egress_class: SlotId,
+    deparser_port: SlotId,
 }
 
 impl Fields {
@@ -50,6 +54,7 @@ impl Fields {
             egress_clone: field("egress_output_metadata.clone")?,
             egress_session: field("egress_output_metadata.clone_session_id")?,
             egress_class: field("egress_input_metadata.class_of_service")?,
+            deparser_port: field("egress_deparser_input_metadata.egress_port")?,
         })
     }
 }
@@ -78,7 +83,10 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let first = Deparsed::of(program, stage(program, Role::IngressDeparser))?;
     let last = Deparsed::of(program, stage(program, Role::EgressDeparser))?;
     let misses = new_slot(program, "the egress parser's need for more than headers", 1);
-    let recirculates = keeps_metadata(program).then(|| new_slot(program, "the recirculation port", 1));
+    let kept = kept_by_recirculation(program);
+    let back = notes_recirculation(program, &fields).then(|| sends_back::slots(program, kept));
+    let leaves = keeps_metadata(program) && back.is_none();
+    let recirculates = leaves.then(|| new_slot(program, "the recirculation port", 1));
     let reparse = Reparse {
         program,
         parser: stage(program, Role::EgressParser),
@@ -92,6 +100,9 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
         .transpose()?;
     let mut zeroed = sides.zeroed(program, &first.emitted)?;
     zeroed.extend(lengths.as_ref().map(|lengths| lengths.emit.clone()));
+    // What the packet has kept from the pass before is for the parser before the queue alone.
+    let kept = back.iter().flat_map(|back| &back.kept);
+    zeroed.extend(kept.map(|slot| assign(*slot, build::constant(program.slot(*slot).width, 0))));
     let frame_length = lengths
         .as_ref()
         .map(|lengths| (lengths.frame, Source::Payload(lengths.emitted)));
@@ -109,6 +120,11 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let hand_over = hand_over.blocks(first.blocks, parsed, zeroed);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let (egress, end) = egress(program, &fields, clones[1], last.blocks)?;
+    let end = match &back {
+        Some(back) => with_recirculation(program, &fields, back, end),
+        None => end,
+    };
+    let end = new_body(program, "end", BodyKind::Control, end);
     let emitted: Vec<HeaderId> = last.emitted.into_iter().chain(first.emitted).collect();
     let emit = new_deparser(program, emitted.iter().copied());
     let requests = requests(program, &fields, recirculates, notes_clones);
@@ -126,7 +142,7 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
         egress_drop: is_set(fields.egress_drop),
         leaving: leaving.filter(|_| !requests.is_empty()),
         requests,
-        sends_back: None,
+        sends_back: back,
         misses: Some(misses),
         counted_length: lengths.map(|lengths| lengths.frame),
         before_parser,
@@ -174,6 +190,63 @@ fn keeps_metadata(program: &Program) -> bool {
     kept.is_some_and(|slots| !slots.is_empty())
 }
 
+/// The slots that packets keep that recirculate, in ascending order.
+fn kept_by_recirculation(program: &Program) -> Vec<SlotId> {
+    let kept = program.field_lists.get(&psa::RECIRCULATE).into_iter().flatten();
+    let kept: BTreeSet<SlotId> = kept.copied().collect();
+    kept.into_iter().collect()
+}
+
+/// Whether packets that recirculate end their pass in specialised code, and may begin the next one there: if the program
+/// has a line for them, keeps no headers, and neither clones nor resubmits packets.
+fn notes_recirculation(program: &Program, fields: &Fields) -> bool {
+    let is_expected = keeps_metadata(program) || line_of_recirculation(program, fields.egress_port).is_some();
+    let is_metadata = |slot: &SlotId| program.slot(*slot).kind == SlotKind::Metadata;
+    let others = [fields.clone, fields.egress_clone, fields.resubmit];
+    let has_others = others.map(|slot| cloning::place_of_request(program, slot).is_some());
+    is_expected && has_others == [false; 3] && kept_by_recirculation(program).iter().all(is_metadata)
+}
+
+/// The blocks after egress, and what follows them: a packet for the port of recirculation begins again.
+fn with_recirculation(program: &Program, fields: &Fields, back: &SendsBack, end: Vec<Block>) -> Vec<Block> {
+    let [decide, again, leaves, first] = [1, 2, 3, 4].map(BlockId);
+    let asks = |value| Statement {
+        location: place_of_recirculation(program, fields.egress_port),
+        ..assign(back.recirculate, value)
+    };
+    let mut blocks = vec![
+        jumps(Vec::new(), first),
+        branch(is_recirculation(program, fields.deparser_port), again, leaves),
+        ends(vec![asks(sends_back::keeping(psa::RECIRCULATE))]),
+        ends(vec![asks(sends_back::value(0))]),
+    ];
+    append(&mut blocks, end, decide);
+    blocks
+}
+
+/// Whether a port is that of recirculation. The constant has as many bits as the program's type of ports, as in the
+/// graph.
+fn is_recirculation(program: &Program, port: SlotId) -> Expr {
+    let number = build::constant(program.slot(port).width, psa::PORT_RECIRCULATE.into());
+    build::equal(Expr::Slot(port), number)
+}
+
+/// The sources before the parser of a packet that was recirculated. `sources` are those of a packet from a port.
+pub(super) fn sources_of_returns(program: &Program, sources: &[(SlotId, Source)]) -> Vec<(SlotId, Source)> {
+    let number = |slot: SlotId| Bits::new(program.slot(slot).width, psa::PORT_RECIRCULATE.into()).to_u64();
+    let again = |&(slot, source): &(SlotId, Source)| match source {
+        Source::Argument(Argument::IngressPort) => (slot, Source::Number(number(slot))),
+        _ => (slot, source),
+    };
+    let blocks = ["parser_input", "input"].into_iter();
+    let paths = blocks.filter_map(|block| {
+        let name = format!("psa_ingress_{block}_metadata.packet_path");
+        program.intrinsic.get(&name).copied()
+    });
+    let paths = paths.map(|slot| (slot, Source::Number(RECIRCULATED)));
+    sources.iter().map(again).chain(paths).collect()
+}
+
 /// The requests with which packets leave after ingress, as far as the program makes them.
 fn requests(program: &Program, fields: &Fields, recirculates: Option<SlotId>, notes_clones: bool) -> Vec<Request> {
     let request = |(kind, slot)| Request { slot, kind };
@@ -188,17 +261,27 @@ fn requests(program: &Program, fields: &Fields, recirculates: Option<SlotId>, no
 /// A line that sends packets to the recirculation port: one that assigns the port's number, otherwise one that assigns
 /// a computed port.
 fn place_of_recirculation(program: &Program, egress_port: SlotId) -> Location {
-    let sets = |is_number: &dyn Fn(&Expr) -> bool| {
-        program.statements().find(
-            |statement| matches!(&statement.op, Op::Assign { slot, value } if *slot == egress_port && is_number(value)),
-        )
-    };
+    let any = || line_of_port(program, egress_port, |value| !matches!(value, Expr::Const(_)));
+    let line = line_of_recirculation(program, egress_port).or_else(any);
+    line.unwrap_or_default()
+}
+
+/// A line that assigns the number of the recirculation port.
+fn line_of_recirculation(program: &Program, egress_port: SlotId) -> Option<Location> {
     let number = Bits::new(program.slot(egress_port).width, psa::PORT_RECIRCULATE.into());
-    let constant = sets(&|value| matches!(value, Expr::Const(value) if *value == number));
-    let any = || sets(&|value| !matches!(value, Expr::Const(_)));
-    constant
-        .or_else(any)
-        .map_or(Location::default(), |statement| statement.location)
+    line_of_port(
+        program,
+        egress_port,
+        |value| matches!(value, Expr::Const(value) if *value == number),
+    )
+}
+
+/// The first line that assigns such a port.
+fn line_of_port(program: &Program, egress_port: SlotId, is_such: impl Fn(&Expr) -> bool) -> Option<Location> {
+    let sets = |op: &Op| matches!(op, Op::Assign { slot, value } if *slot == egress_port && is_such(value));
+    let mut statements = program.statements();
+    let statement = statements.find(|statement| sets(&statement.op));
+    statement.map(|statement| statement.location)
 }
 
 pub(super) fn stage(program: &Program, role: Role) -> &Body {
@@ -236,7 +319,7 @@ fn sources(program: &Program, fields: &Fields) -> Result<[Vec<(SlotId, Source)>;
     Ok([before_parser, before_egress, before_copy])
 }
 
-/// The body of egress, and the body for packets that leave: the deparser without its emits. If dropped packets must be
+/// The body of egress, and the blocks for packets that leave: the deparser without its emits. If dropped packets must be
 /// deparsed, too, because the deparser has effects or because packets are cloned on the line `cloned`, the deparser is
 /// part of egress instead. This is refused if an action exits: `exit` ends only the control, but it would skip the
 /// deparser, too.
@@ -245,11 +328,11 @@ fn egress(
     fields: &Fields,
     cloned: Option<Location>,
     deparser: Vec<Block>,
-) -> Result<(BodyId, BodyId), Refusal> {
+) -> Result<(BodyId, Vec<Block>), Refusal> {
     let egress = program.stages[&Role::Egress];
     let has_effects = psa::has_effects(program, Role::EgressDeparser);
     if !has_effects && cloned.is_none() {
-        return Ok((egress, new_body(program, "end", BodyKind::Control, deparser)));
+        return Ok((egress, deparser));
     }
     if let Some(location) = exit_in_action(program, Role::Egress) {
         let text = "ends egress in an action, and the packet may be cloned or its deparser has effects";
@@ -276,8 +359,7 @@ fn egress(
     blocks.push(ends(statement.into_iter().collect()));
     blocks.push(ends(Vec::new()));
     let egress = new_body(program, "egress with its deparser", BodyKind::Control, blocks);
-    let end = new_body(program, "end", BodyKind::Control, vec![ends(Vec::new())]);
-    Ok((egress, end))
+    Ok((egress, vec![ends(Vec::new())]))
 }
 
 /// What follows ingress. Nothing follows for a packet that leaves. A dropped packet is deparsed only for the deparser's
@@ -346,12 +428,9 @@ impl HandOver<'_> {
         self.program.slot(slot).width
     }
 
-    /// Whether the packet recirculates and keeps metadata.
+    /// Whether the packet recirculates, and leaves for that.
     fn is_recirculated(&self) -> Expr {
-        // The constant has as many bits as the program's type of ports, as in the graph.
-        let port = self.fields.egress_port;
-        let number = build::constant(self.width(port), psa::PORT_RECIRCULATE.into());
-        let is_port = build::equal(Expr::Slot(port), number);
+        let is_port = is_recirculation(self.program, self.fields.egress_port);
         self.recirculates.map_or(build::boolean(false), |_| is_port)
     }
 

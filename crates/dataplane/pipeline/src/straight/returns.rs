@@ -1,7 +1,8 @@
-//! The route of packets that begin again on the fast path: recirculated packets of a v1model program.
+//! The route of packets that begin again on the fast path: recirculated packets.
 //!
 //! They go through the same program as packets from a port. What differs comes before the parser: the metadata that a
-//! packet keeps, and its instance type. Both are in the bytes before its frame, from where specialised code loads them.
+//! packet keeps (for PNA, its number of passes), and for v1model its instance type. Both are in the bytes before its
+//! frame, from where specialised code loads them. Packets of PSA also have another port and path.
 //!
 //! ```text
 //!   | room | kept | kept | instance type | frame ............ |
@@ -10,10 +11,11 @@
 
 use super::clones;
 use super::kept::whole_bytes;
+use super::psa;
 use crate::layout::Layout;
 use crate::packet::Contents;
 use forebay_bits::{Bits, write_bits};
-use forebay_ir::{Program, SlotId, SlotKind};
+use forebay_ir::{Architecture, Program, SlotId, SlotKind};
 use forebay_jit::route::{Route, Source};
 
 /// The most bytes before a frame.
@@ -86,8 +88,8 @@ impl Place {
 }
 
 /// The route, and what is before the frames; `None` if such packets have no specialised code. `route` is that of
-/// packets from ports.
-pub(crate) fn route(program: &Program, layout: &Layout, route: &Route) -> Option<(Route, BeforeFrame)> {
+/// packets from ports. Only v1model has a layout.
+pub(crate) fn route(program: &Program, layout: Option<&Layout>, route: &Route) -> Option<(Route, BeforeFrame)> {
     let back = route.sends_back.as_ref()?;
     if route.leaving.is_some() {
         return None;
@@ -95,7 +97,10 @@ pub(crate) fn route(program: &Program, layout: &Layout, route: &Route) -> Option
     // Fields that the parser extracts again must not be kept.
     let is_metadata = |slot: &SlotId| {
         let kind = program.slot(*slot).kind;
-        matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
+        matches!(
+            kind,
+            SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local | SlotKind::Request
+        )
     };
     if !back.kept.iter().all(is_metadata) {
         return None;
@@ -109,7 +114,7 @@ pub(crate) fn route(program: &Program, layout: &Layout, route: &Route) -> Option
         let place = before.add(program.slot(*slot).width);
         before.kept.push((*slot, place));
     }
-    let instance_type = layout.slots.instance_type;
+    let instance_type = layout.and_then(|layout| layout.slots.instance_type);
     before.instance_type = instance_type.map(|slot| before.add(program.slot(slot).width));
     if before.bytes > BYTES_MAX {
         return None;
@@ -118,14 +123,18 @@ pub(crate) fn route(program: &Program, layout: &Layout, route: &Route) -> Option
     let told = kept.chain(instance_type.zip(before.instance_type));
     let mut before_parser: Vec<(SlotId, Source)> = told.map(|(slot, place)| (slot, before.source(place))).collect();
     // The arguments of the switch come after what the packet keeps.
-    before_parser.extend(&route.before_parser);
+    before_parser.extend(match program.architecture {
+        Architecture::Psa => psa::sources_of_returns(program, &route.before_parser),
+        Architecture::V1Model | Architecture::Pna => route.before_parser.clone(),
+    });
     let again = Route {
         before_parser,
         ..route.clone()
     };
     // Clones from egress are noted if those of packets from ports can be. A packet that keeps metadata may reach other
     // branches.
-    let cannot_clone = again.cloning.from_egress && clones::obstacle_in_egress(program, layout, &again).is_some();
+    let obstacle = |layout| clones::obstacle_in_egress(program, layout, &again);
+    let cannot_clone = again.cloning.from_egress && layout.is_none_or(|layout| obstacle(layout).is_some());
     (!cannot_clone).then_some((again, before))
 }
 

@@ -1,5 +1,6 @@
 //! The route of a v1model program, which is straight already. Requests that take effect later become slots.
 
+use super::sends_back::{self, LIST_WIDTH};
 use super::{assign, clones, new_slot};
 use crate::layout::{Layout, field_list};
 use crate::packet::InstanceType;
@@ -37,11 +38,11 @@ fn send_back_by_slots(program: &mut Program, route: &mut Route) {
     let lists =
         |op: &Op| matches!(op, Op::Resubmit { field_list } | Op::Recirculate { field_list } if field_list.is_some());
     let kept = slots_of_field_lists(program, lists);
-    let [resubmit, recirculate] = ["resubmit", "recirculate"].map(|name| new_slot(program, name, LIST_WIDTH + 1));
+    let back = sends_back::slots(program, kept);
     for statement in program.statements_mut() {
         let (slot, list) = match &statement.op {
-            Op::Resubmit { field_list } => (resubmit, field_list),
-            Op::Recirculate { field_list } => (recirculate, field_list),
+            Op::Resubmit { field_list } => (back.resubmit, field_list),
+            Op::Recirculate { field_list } => (back.recirculate, field_list),
             _ => continue,
         };
         statement.op = Op::Assign {
@@ -50,24 +51,15 @@ fn send_back_by_slots(program: &mut Program, route: &mut Route) {
         };
     }
     let copies = route.replication.iter_mut();
-    copies.for_each(|replication| replication.before_copy.push((recirculate, Source::Number(0))));
-    route.sends_back = Some(SendsBack {
-        resubmit,
-        recirculate,
-        kept,
-        recirculates_fast: false,
-    });
+    copies.for_each(|replication| replication.before_copy.push((back.recirculate, Source::Number(0))));
+    route.sends_back = Some(back);
 }
-
-/// The width of a field list's number.
-const LIST_WIDTH: u32 = 8;
 
 /// The number by which [`SendsBack`] names a field list, or none.
 fn number_of_list(list: Option<Expr>) -> Expr {
-    let number = |value: u64| build::constant(LIST_WIDTH + 1, value.into());
-    list.map_or(number(SendsBack::NO_LIST), |list| {
+    list.map_or(sends_back::value(SendsBack::NO_LIST), |list| {
         let list = build::resize(list, LIST_WIDTH, LIST_WIDTH + 1, false);
-        build::binary(BinaryOp::Add, list, number(SendsBack::FIRST_LIST))
+        build::binary(BinaryOp::Add, list, sends_back::value(SendsBack::FIRST_LIST))
     })
 }
 
