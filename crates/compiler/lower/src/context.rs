@@ -144,6 +144,16 @@ impl<'a> Context<'a> {
         ir::Location { file, line }
     }
 
+    /// Gives what follows the source location of a span. A function of a built-in file keeps the location of its call,
+    /// which is a line that users know.
+    pub fn go_to(&mut self, span: Span) {
+        let line = self.sources.line(span);
+        let is_built_in = line.is_some_and(|(name, _)| name.starts_with('<'));
+        if !is_built_in || self.body.calls.is_empty() {
+            self.location = self.locate(span);
+        }
+    }
+
     /// The number of an error of the typed program.
     pub fn error_number(&self, index: usize) -> u32 {
         self.errors.get(index).copied().unwrap_or(0)

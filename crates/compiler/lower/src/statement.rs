@@ -51,7 +51,7 @@ pub fn statements(cx: &mut Context, statements: &[Statement]) {
         if cx.aborted || !graph::is_reachable(cx) || !limits::check_size(cx, statement.span) {
             return;
         }
-        cx.location = cx.locate(statement.span);
+        cx.go_to(statement.span);
         limits::deeper(cx, statement.span, |cx| lower(cx, statement));
     }
 }
@@ -112,7 +112,7 @@ fn alternatives(cx: &mut Context, branches: &[hir::Branch], otherwise: &hir::Blo
         if !limits::check_size(cx, branch.span) {
             return;
         }
-        cx.location = cx.locate(branch.span);
+        cx.go_to(branch.span);
         let condition = expression::scalar(cx, &branch.condition);
         let known = build::as_bool(&condition);
         let holds = graph::new_block(cx);
