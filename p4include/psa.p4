@@ -1,4 +1,6 @@
-/* The Portable Switch Architecture (PSA specification, p4.org), with the widths that BMv2's psa_switch uses. */
+/* The Portable Switch Architecture (PSA specification, p4.org), with the widths that BMv2's psa_switch uses.
+
+   Counters and meters may be told the packet's length, as in the psa.p4 of p4c's DPDK back end: `pkt_len` below. */
 
 #ifndef __PSA_P4__
 #define __PSA_P4__
@@ -292,9 +294,7 @@ enum PSA_CounterType_t {
 extern Counter<W, S> {
     Counter(bit<32> n_counters, PSA_CounterType_t type);
     void count(in S index);
-#ifdef PSA_WITH_PACKET_LENGTHS
     void count(in S index, in bit<32> pkt_len);
-#endif
 }
 
 /* A counter per entry of the one table that names it in psa_direct_counter. */
@@ -302,9 +302,7 @@ extern Counter<W, S> {
 extern DirectCounter<W> {
     DirectCounter(PSA_CounterType_t type);
     void count();
-#ifdef PSA_WITH_PACKET_LENGTHS
     void count(in bit<32> pkt_len);
-#endif
 }
 
 enum PSA_MeterType_t {
@@ -319,10 +317,8 @@ extern Meter<S> {
     Meter(bit<32> n_meters, PSA_MeterType_t type);
     PSA_MeterColor_t execute(in S index, in PSA_MeterColor_t color);
     PSA_MeterColor_t execute(in S index);
-#ifdef PSA_WITH_PACKET_LENGTHS
     PSA_MeterColor_t dpdk_execute(in S index, in PSA_MeterColor_t color, in bit<32> pkt_len);
     PSA_MeterColor_t dpdk_execute(in S index, in bit<32> pkt_len);
-#endif
 }
 
 /* A meter per entry of the one table that names it in psa_direct_meter. */
@@ -330,10 +326,8 @@ extern DirectMeter {
     DirectMeter(PSA_MeterType_t type);
     PSA_MeterColor_t execute(in PSA_MeterColor_t color);
     PSA_MeterColor_t execute();
-#ifdef PSA_WITH_PACKET_LENGTHS
     PSA_MeterColor_t dpdk_execute(in PSA_MeterColor_t color, in bit<32> pkt_len);
     PSA_MeterColor_t dpdk_execute(in bit<32> pkt_len);
-#endif
 }
 
 /* An array of values that survive from packet to packet; undefined at first, or initial_value everywhere. */

@@ -352,10 +352,9 @@ pub fn library(name: &str) -> Option<&'static str> {
     match name {
         "core.p4" => Some(include_str!("../../../../p4include/core.p4")),
         "v1model.p4" => Some(include_str!("../../../../p4include/v1model.p4")),
-        "psa.p4" | "bmv2/psa.p4" => Some(include_str!("../../../../p4include/psa.p4")),
+        "psa.p4" | "bmv2/psa.p4" | "dpdk/psa.p4" => Some(include_str!("../../../../p4include/psa.p4")),
         "pna.p4" | "dpdk/pna.p4" => Some(include_str!("../../../../p4include/pna.p4")),
         "forebay.p4" => Some(include_str!("../../../../p4include/forebay.p4")),
-        "dpdk/psa.p4" => Some(include_str!("../../../../p4include/dpdk/psa.p4")),
         "tc/pna.p4" => Some(include_str!("../../../../p4include/tc/pna.p4")),
         _ => None,
     }

@@ -138,7 +138,7 @@ fn read(architecture: Architecture) -> Library {
             ("v1model.p4", "V1MODEL_VERSION=20180101"),
             ("v1model.p4", "V1MODEL_VERSION=20200408"),
         ],
-        Architecture::Psa => &[("psa.p4", ""), ("dpdk/psa.p4", "")],
+        Architecture::Psa => &[("psa.p4", "")],
         Architecture::Pna => &[("pna.p4", ""), ("tc/pna.p4", "")],
     };
     let programs = versions.iter().map(|(file, define)| read_version(file, define));
