@@ -27,8 +27,9 @@ control I(inout headers_t h, inout none_t m, in psa_ingress_input_metadata_t i, 
 
 control ID(packet_out p, out none_t c, out none_t r, out none_t n, inout headers_t h, in none_t m, in psa_ingress_output_metadata_t o) {
     apply {
+        p.emit(h.byte);
         if (h.byte.value == 1) {
-            p.emit(h.byte); // all: emits headers on a condition
+            p.emit(h.byte); // all: emits a header twice
         }
     }
 }

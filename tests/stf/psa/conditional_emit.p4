@@ -1,4 +1,4 @@
-// Deparsers that emit on a condition, and that change a header which is emitted already.
+// Deparsers that emit a header again on a condition, and that change a header which is emitted already.
 #include <psa.p4>
 
 header input_t {

@@ -20,17 +20,16 @@ const KEPT: u32 = 0;
 /// The straight path of a program. Mirrored copies are noted if the program uses a single mirror slot and the frames
 /// consist of whole bytes. Otherwise mirrored packets leave specialised code.
 pub(super) fn straight(program: &Program) -> Result<Straight, Refusal> {
-    let made = straightened(program, true)?;
-    let emitted = Deparsed::of(program, stage(program, Role::MainDeparser))?.emitted;
-    let is_noted = cloning::is_whole(program, &emitted, &made.route);
-    if is_noted {
+    let (made, is_whole) = straightened(program, true)?;
+    if is_whole {
         Ok(made)
     } else {
-        straightened(program, false)
+        straightened(program, false).map(|(made, _)| made)
     }
 }
 
-fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refusal> {
+/// The straight path, and whether the frames consist of whole bytes.
+fn straightened(program: &Program, notes_mirrors: bool) -> Result<(Straight, bool), Refusal> {
     let leaving = side_exit::taken_along(program);
     let mut made = program.clone();
     made.graph = None;
@@ -59,14 +58,14 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
     let of_mirrors = mirrors.iter().map(|mirror| mirror.wanted);
     let of_mirrors = of_mirrors.map(request(RequestKind::Mirror));
     let requests: Vec<Request> = leaves.into_iter().chain(of_mirrors).collect();
-    let deparsed = Deparsed::of(program, stage(program, Role::MainDeparser))?;
+    let deparsed = Deparsed::of(program, Role::MainDeparser)?;
     let parser = parser(program, parser_input, pass);
     let controls = controls(program, &[pre, main], pass);
     let controls = new_body(program, "controls", BodyKind::Control, controls);
     let hand_over = hand_over(program, (verdict, round.as_ref()), &mirrors, noted, deparsed.blocks);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
     let nothing = new_empty_control(program);
-    let emit = new_deparser(program, deparsed.emitted);
+    let emit = new_deparser(program, deparsed.emitted.iter().copied());
     let dropped = DropWhen {
         slot: verdict,
         value: 0,
@@ -98,7 +97,8 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<Straight, Refu
         },
     };
     cloning::note(program, &mut route, Vec::new());
-    Ok(Straight { program: made, route })
+    let is_whole = cloning::is_whole(program, &deparsed.emitted, &route);
+    Ok((Straight { program: made, route }, is_whole))
 }
 
 fn stage(program: &Program, role: Role) -> &Body {

@@ -80,8 +80,8 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let sides = Sides::of(program);
     sides.refuse_what_differs(program)?;
     let [before_parser, mut before_egress, mut before_copy] = sources(program, &fields)?;
-    let first = Deparsed::of(program, stage(program, Role::IngressDeparser))?;
-    let last = Deparsed::of(program, stage(program, Role::EgressDeparser))?;
+    let first = Deparsed::of(program, Role::IngressDeparser)?;
+    let last = Deparsed::of(program, Role::EgressDeparser)?;
     let misses = new_slot(program, "the egress parser's need for more than headers", 1);
     let kept = kept_by_recirculation(program);
     let back = notes_recirculation(program, &fields).then(|| sends_back::slots(program, kept));
