@@ -22,6 +22,12 @@ impl Checker {
         let is_known = TABLE_PROPERTIES.contains(&property.name.name.as_str());
         let before = (!is_known).then(|| self.diagnostics.clone());
         let checked = self.check_typed_value(value);
+        let takes_direct_object = DIRECT_OBJECTS.contains(&property.name.name.as_str());
+        let checked = if takes_direct_object {
+            only_element(checked)
+        } else {
+            checked
+        };
         if let Some(before) = before {
             let is_wrong = self.diagnostics.error_count() > before.error_count();
             if is_wrong && likely_property(&property.name.name).is_some() {
@@ -51,6 +57,28 @@ impl Checker {
             annotations: self.annotations(Place::Property, &property.annotations),
             span: property.span,
         }
+    }
+}
+
+/// The properties that take a direct counter or meter.
+const DIRECT_OBJECTS: [&str; 6] = [
+    "counters",
+    "meters",
+    "psa_direct_counter",
+    "psa_direct_meter",
+    "pna_direct_counter",
+    "pna_direct_meter",
+];
+
+/// The element of a list that has one: programs for p4c's eBPF back end write `psa_direct_counter = { hits }`. Any other
+/// value stays as it is.
+fn only_element(value: Expr) -> Expr {
+    match value {
+        Expr {
+            kind: ExprKind::Aggregate(mut elements),
+            ..
+        } if elements.len() == 1 => elements.remove(0),
+        value => value,
     }
 }
 
