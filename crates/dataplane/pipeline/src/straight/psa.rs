@@ -85,7 +85,7 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let misses = new_slot(program, "the egress parser's need for more than headers", 1);
     let kept = kept_by_recirculation(program);
     let back = notes_recirculation(program, &fields).then(|| sends_back::slots(program, kept));
-    let leaves = keeps_metadata(program) && back.is_none();
+    let leaves = keeps_metadata(program) && back.is_none() && place_of_recirculation(program, &fields).is_some();
     let recirculates = leaves.then(|| new_slot(program, "the recirculation port", 1));
     let reparse = Reparse {
         program,
@@ -198,9 +198,10 @@ fn kept_by_recirculation(program: &Program) -> Vec<SlotId> {
 }
 
 /// Whether packets that recirculate end their pass in specialised code, and may begin the next one there: if the program
-/// has a line for them, keeps no headers, and neither clones nor resubmits packets.
+/// names the port for it, keeps no headers, and neither clones nor resubmits packets. A program that merely computes
+/// ports keeps the variants of its code that have no order of packets.
 fn notes_recirculation(program: &Program, fields: &Fields) -> bool {
-    let is_expected = keeps_metadata(program) || line_of_recirculation(program, fields.egress_port).is_some();
+    let is_expected = line_of_recirculation(program, fields.egress_port).is_some();
     let is_metadata = |slot: &SlotId| program.slot(*slot).kind == SlotKind::Metadata;
     let others = [fields.clone, fields.egress_clone, fields.resubmit];
     let has_others = others.map(|slot| cloning::place_of_request(program, slot).is_some());
@@ -211,7 +212,7 @@ fn notes_recirculation(program: &Program, fields: &Fields) -> bool {
 fn with_recirculation(program: &Program, fields: &Fields, back: &SendsBack, end: Vec<Block>) -> Vec<Block> {
     let [decide, again, leaves, first] = [1, 2, 3, 4].map(BlockId);
     let asks = |value| Statement {
-        location: place_of_recirculation(program, fields.egress_port),
+        location: place_of_recirculation(program, fields).unwrap_or_default(),
         ..assign(back.recirculate, value)
     };
     let mut blocks = vec![
@@ -258,29 +259,33 @@ fn requests(program: &Program, fields: &Fields, recirculates: Option<SlotId>, no
     all.filter(is_made).collect()
 }
 
-/// A line that sends packets to the recirculation port: one that assigns the port's number, otherwise one that assigns
-/// a computed port.
-fn place_of_recirculation(program: &Program, egress_port: SlotId) -> Location {
-    let any = || line_of_port(program, egress_port, |value| !matches!(value, Expr::Const(_)));
-    let line = line_of_recirculation(program, egress_port).or_else(any);
-    line.unwrap_or_default()
+/// A line that may send packets to the recirculation port: one that assigns the port's number, otherwise one that
+/// computes a port. `None` if no packet is recirculated, but copies of packets.
+fn place_of_recirculation(program: &Program, fields: &Fields) -> Option<Location> {
+    let port = fields.egress_port;
+    let computes = |op: &Op| match op {
+        Op::Assign {
+            slot,
+            value: Expr::Const(_),
+        } if *slot == port => false,
+        op => op.slots_written(program).contains(&port),
+    };
+    line_of_recirculation(program, port).or_else(|| line_of(program, computes))
 }
 
 /// A line that assigns the number of the recirculation port.
 fn line_of_recirculation(program: &Program, egress_port: SlotId) -> Option<Location> {
     let number = Bits::new(program.slot(egress_port).width, psa::PORT_RECIRCULATE.into());
-    line_of_port(
+    line_of(
         program,
-        egress_port,
-        |value| matches!(value, Expr::Const(value) if *value == number),
+        |op| matches!(op, Op::Assign { slot, value: Expr::Const(value) } if *slot == egress_port && *value == number),
     )
 }
 
-/// The first line that assigns such a port.
-fn line_of_port(program: &Program, egress_port: SlotId, is_such: impl Fn(&Expr) -> bool) -> Option<Location> {
-    let sets = |op: &Op| matches!(op, Op::Assign { slot, value } if *slot == egress_port && is_such(value));
+/// The first line with such an operation.
+fn line_of(program: &Program, is_such: impl Fn(&Op) -> bool) -> Option<Location> {
     let mut statements = program.statements();
-    let statement = statements.find(|statement| sets(&statement.op));
+    let statement = statements.find(|statement| is_such(&statement.op));
     statement.map(|statement| statement.location)
 }
 
@@ -435,7 +440,7 @@ impl HandOver<'_> {
     }
 
     fn recirculates(&self) -> Option<Statement> {
-        let location = place_of_recirculation(self.program, self.fields.egress_port);
+        let location = place_of_recirculation(self.program, self.fields).unwrap_or_default();
         self.recirculates.map(|slot| Statement {
             location,
             ..assign(slot, build::boolean(true))
