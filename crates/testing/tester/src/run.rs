@@ -201,11 +201,11 @@ impl<'a> Session<'a> {
         Ok(results)
     }
 
-    /// Runs the tests of RFC 2544, after a self test, for all frame sizes of the file. One that ends early has the
-    /// results of the sizes that were measured, which may have taken hours: [`Results::ended_by`].
+    /// Runs the tests of RFC 2544, after a self test, for all frame sizes of the file. One that ends early has what was
+    /// measured by then, which may have taken hours: [`Results::ended_by`].
     ///
     /// # Errors
-    /// As [`Session::search`], before the first size is measured.
+    /// As [`Session::search`], before anything is known of the first size.
     pub fn rfc2544(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         let entry = &self.test.file.search;
         let sizes = if entry.frame_bytes.is_empty() {
@@ -215,17 +215,18 @@ impl<'a> Session<'a> {
         };
         let mut results = self.results()?;
         for (at, size) in sizes.iter().enumerate() {
-            match self.rfc2544_of(*size, progress) {
-                Ok(found) => results.rfc2544.push(found),
-                Err(error) if at == 0 => return Err(error),
-                Err(error) => {
-                    let left: Vec<String> = sizes[at..].iter().map(usize::to_string).collect();
-                    results.ended_by = Some(format!(
-                        "{error}; frames of {} bytes were not measured",
-                        left.join(", ")
-                    ));
-                    break;
+            let (in_part, why) = match self.rfc2544_of(*size, progress) {
+                Ok(found) => {
+                    results.rfc2544.push(found);
+                    (1, results.rfc2544[at].ended_by.clone())
                 }
+                Err(error) if at == 0 => return Err(error),
+                Err(error) => (0, Some(error)),
+            };
+            if let Some(why) = why {
+                let (part, left) = sizes[at..].split_at(in_part);
+                results.ended_by = Some(rfc2544_ended_by(&why, part, left));
+                break;
             }
         }
         results.injected = self.injected();
@@ -423,6 +424,18 @@ fn wait(time: Duration, progress: &mut dyn Progress) -> Result<(), String> {
 
 /// Why a search has ended that the caller has stopped.
 const STOPPED: &str = "the search was stopped";
+
+/// Why the tests of RFC 2544 ended, which frame sizes they measured in part, and which not at all.
+fn rfc2544_ended_by(why: &str, in_part: &[usize], not_measured: &[usize]) -> String {
+    let mut text = why.to_string();
+    for (sizes, what) in [(in_part, "measured in part"), (not_measured, "not measured")] {
+        if !sizes.is_empty() {
+            let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+            text.push_str(&format!("; frames of {} bytes were {what}", sizes.join(", ")));
+        }
+    }
+    text
+}
 
 struct SessionMeasurer<'s, 'a> {
     session: &'s mut Session<'a>,

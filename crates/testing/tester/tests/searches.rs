@@ -165,21 +165,51 @@ fn an_rfc2544_test_that_is_stopped_has_the_sizes_that_were_measured() {
     assert!(report::html(&found).contains(&format!("<b>Ended early:</b> {why}")));
 }
 
-/// Wherever it is stopped: what the rest of a trial would have lost is not known.
+/// Wherever it is stopped: what was measured by then may have taken hours. What the rest of a trial would have lost is not
+/// known.
 #[test]
-fn an_rfc2544_test_that_is_stopped_has_no_results() {
+fn an_rfc2544_test_that_is_stopped_has_what_was_known_of_its_size() {
     let test = read(&two_into_one("frame_bytes = [252]\nduration_scale = 0.000005"));
     let run = |last| {
         let mut progress = StopsAt { calls: 0, last };
         let found = Session::open(&test).expect("opens").rfc2544(&mut progress);
-        (found.map(|_| ()), progress.calls)
+        (found, progress.calls)
     };
-    let (found, calls) = run(u32::MAX);
-    assert_eq!(found, Ok(()));
-    for last in [1, calls / 2, calls] {
-        let error = run(last).0.expect_err("stopped");
-        assert!(error.contains("was stopped"), "{error}");
+    let (whole, calls) = run(u32::MAX);
+    let whole = &whole.expect("a test").rfc2544[0];
+    assert!(whole.recovery.is_some() && whole.ended_by.is_none());
+    let error = run(1).0.expect_err("nothing is known yet");
+    assert!(error.contains("was stopped"), "{error}");
+    let mut parts = Vec::new();
+    for last in (1..=40).map(|part| calls * part / 40) {
+        let Ok(found) = run(last).0 else { continue };
+        let why = found.ended_by.clone().expect("a reason");
+        assert!(
+            why.ends_with("was stopped; frames of 252 bytes were measured in part"),
+            "{why}"
+        );
+        let size = &found.rfc2544[0];
+        assert!(size.ended_by.is_some() && size.recovery.is_none(), "{size:?}");
+        let (latency, loss, tried) = (size.latency.len(), size.loss.len(), size.search.trials.len());
+        assert_eq!(size.latency[..], whole.latency[..latency]);
+        assert_eq!(size.loss[..], whole.loss[..loss]);
+        assert_eq!(size.search.trials[..], whole.search.trials[..tried]);
+        let text = report::text(&found);
+        assert!(text.contains("; ended early: the test was stopped"), "{text}");
+        let json = serde_json::to_string(&found).expect("JSON");
+        let back: forebay_tester::Results = serde_json::from_str(&json).expect("the same form");
+        assert_eq!(back.rfc2544[0].ended_by, size.ended_by);
+        parts.push((tried, latency, loss, size.back_to_back.frames.len()));
     }
+    assert!(parts.is_sorted(), "{parts:?}");
+    assert!(parts.iter().any(|part| part.1 == 0), "in the search: {parts:?}");
+    let all = (
+        whole.search.trials.len(),
+        whole.latency.len(),
+        whole.loss.len(),
+        whole.back_to_back.frames.len(),
+    );
+    assert_eq!(parts.last(), Some(&all), "recovery alone is not there");
 }
 
 /// Trials of a search see a part of a shape: the load is that of this part. All frames are lost, and so counted.

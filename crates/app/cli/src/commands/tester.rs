@@ -253,14 +253,21 @@ fn test(
     progress.finish();
     let results = results.map_err(in_file)?;
     print_and_write(&results, arguments)?;
-    let was_stopped = results.ended_by.is_some() || results.trials.iter().any(|trial| trial.was_stopped);
-    Ok(if !is_good(&results) {
+    Ok(status(&results, is_good))
+}
+
+/// A frame that was lost counts though the trial was stopped later. A search that was stopped did not find that there is
+/// nothing.
+fn status(results: &Results, is_good: fn(&Results) -> bool) -> Status {
+    if results.ended_by.is_some() {
+        Status::Unable
+    } else if !is_good(results) {
         Status::Bad
-    } else if was_stopped {
+    } else if results.trials.iter().any(|trial| trial.was_stopped) {
         Status::Unable
     } else {
         Status::Good
-    })
+    }
 }
 
 /// Results that cannot be written are noticed before anything is sent, which may take hours.

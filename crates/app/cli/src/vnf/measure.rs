@@ -140,12 +140,14 @@ fn filled(text: &str, bytes: u32, pps: f64) -> String {
         .replace("${PPS}", &format!("{pps:.1}"))
 }
 
-/// Results of trials that have all run to their end: frames of one that was stopped say too little.
+/// Results of trials and searches that have all run to their end: frames of a trial that was stopped say too little, and
+/// so do the bounds of a search.
 fn whole(results: Results) -> Result<Results, String> {
-    if results.trials.iter().any(|trial| trial.was_stopped) {
-        Err("the test was stopped".to_string())
-    } else {
-        Ok(results)
+    let was_stopped = results.trials.iter().any(|trial| trial.was_stopped);
+    match &results.ended_by {
+        Some(why) => Err(why.clone()),
+        None if was_stopped => Err("the test was stopped".to_string()),
+        None => Ok(results),
     }
 }
 
@@ -179,6 +181,20 @@ mod tests {
         let stopped = template.results(64, 1e3, false, &mut Stopped);
         let error = stopped.expect_err("it was stopped").to_string();
         assert!(error.ends_with("wire.toml: the test was stopped"), "{error}");
+    }
+
+    #[test]
+    fn a_search_that_was_stopped_measures_nothing() {
+        let found = json!({ "format": "", "description": "", "device": "", "seed": 0, "self_test": null, "trials": [],
+                            "searches": [], "rfc2544": [], "injected": null });
+        let found: Results = serde_json::from_value(found).expect("results");
+        let stopped = Results {
+            ended_by: Some("the search was stopped".to_string()),
+            ..found.clone()
+        };
+        assert!(whole(found).is_ok());
+        let error = whole(stopped).expect_err("it was stopped");
+        assert_eq!(error, "the search was stopped");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{bits, rate, time};
 use crate::histogram::Distribution;
 use crate::on_chip::ChipRemarks;
 use crate::results::{PathResults, ReorderingResults, Results, SelfTest, StreamResults, TrialResults};
-use crate::search::rfc2544::SizeResults;
+use crate::search::rfc2544::{BackToBack, SizeResults};
 use crate::search::rfc2889::BridgeResults;
 use crate::search::{Confirmed, LimitedBy, SearchResults};
 use std::fmt::Write;
@@ -144,7 +144,7 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
             at.and_then(pick).map_or("-".to_string(), time)
         };
         let burst = &size.back_to_back;
-        let more = if burst.at_least || burst.is_late { "≥ " } else { "" };
+        let (frames, buffer) = bursts(burst);
         let is_late = burst.is_late || at.is_some_and(|found| found.is_late);
         let late = if is_late { "; sender late" } else { "" };
         let confirmed = size.search.confirmed.map(Confirmed::remark).unwrap_or_default();
@@ -152,19 +152,43 @@ fn sizes(sizes: &[SizeResults], out: &mut String) {
             Some(_) => "; doubt: the chip's buffer fills, trials are too short",
             None => "",
         };
+        let ended = size
+            .ended_by
+            .as_ref()
+            .map_or(String::new(), |why| format!("; ended early: {why}"));
         let _ = writeln!(
             out,
-            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {:>12}  {:>10}   {}{late}{confirmed}{fills}",
+            "{:>6}  {:>12}  {:>10}{:>10}{:>10}  {frames:>12}  {buffer:>10}   {}{late}{confirmed}{fills}{ended}",
             size.frame_bytes,
-            size.throughput_pps.map_or("none".to_string(), rate),
+            throughput(&size.search),
             ns(|found| found.typical_ns),
             ns(|found| found.worst_case_ns),
             ns(|found| found.pdv_ns),
-            format!("{more}{:.0}", burst.mean_frames),
-            time((burst.corrected_buffer_s * 1e9) as u64),
             size.limited_by.words()
         );
     }
+}
+
+/// What a search has found; less than there may be when it ended early.
+fn throughput(found: &SearchResults) -> String {
+    match (found.lower_bound_pps, found.is_complete) {
+        (Some(pps), true) => rate(pps),
+        (Some(pps), false) => format!("≥ {}", rate(pps)),
+        (None, true) => "none".to_string(),
+        (None, false) => "not known".to_string(),
+    }
+}
+
+/// The longest burst without loss, and the buffer that it implies.
+fn bursts(found: &BackToBack) -> (String, String) {
+    if found.frames.is_empty() {
+        return ("-".to_string(), "-".to_string());
+    }
+    let more = if found.at_least || found.is_late { "≥ " } else { "" };
+    (
+        format!("{more}{:.0}", found.mean_frames),
+        time((found.corrected_buffer_s * 1e9) as u64),
+    )
 }
 
 /// System recovery, a line for each frame size that has it.

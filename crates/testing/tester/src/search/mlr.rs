@@ -87,16 +87,13 @@ pub struct Confirmation {
 /// When a trial cannot be run.
 pub fn search(goals: &[Goal], limits: Limits, measurer: &mut dyn Measurer) -> Result<Vec<SearchResults>, String> {
     let mut search = Search::new(goals, limits, measurer);
-    let found = search.first_trials().and_then(|first| search.main(first));
-    let is_complete = match found {
-        Err(_) if search.measurer.is_stopped() && !search.log.is_empty() => false,
-        found => found?,
-    };
+    let ended = search.first_trials().and_then(|first| search.main(first));
+    let is_complete = search.unless_stopped(ended)?;
     Ok(search.all_results(goals, is_complete))
 }
 
-/// Searches until the load of each goal holds in fresh trials. Those count for the limit of time; when it is over, a
-/// load may be unconfirmed, which the results say.
+/// Searches until the load of each goal holds in fresh trials. Those count for the limit of time; when it is over, or
+/// the caller ends the search, a load may be unconfirmed, which the results say.
 ///
 /// # Errors
 /// When a trial cannot be run.
@@ -107,28 +104,10 @@ pub fn search_and_confirm(
     measurer: &mut dyn Measurer,
 ) -> Result<Vec<SearchResults>, String> {
     let mut search = Search::new(goals, limits, measurer);
-    let first = search.first_trials()?;
-    let mut is_complete = search.main(first)?;
     let mut confirmed = vec![Confirmed::default(); goals.len()];
     let mut held = vec![None; goals.len()];
-    loop {
-        // Trials for one goal count for all, so a load that held may not be the one of its goal any more.
-        let open = (0..goals.len()).find_map(|index| {
-            let lower = search.bounds(index).lower.filter(|lower| held[index] != Some(*lower))?;
-            Some((index, lower))
-        });
-        let Some((index, level)) = open else { break };
-        if search.holds(index, level, confirmation)? {
-            held[index] = Some(level);
-            continue;
-        }
-        confirmed[index].failed += 1;
-        if search.seconds >= limits.trials_s_max {
-            is_complete = false;
-            break;
-        }
-        is_complete = search.main(first)?;
-    }
+    let ended = search.until_confirmed(confirmation, &mut confirmed, &mut held);
+    let is_complete = search.unless_stopped(ended)?;
     let mut results = search.all_results(goals, is_complete);
     for (index, result) in results.iter_mut().enumerate() {
         let lower = search.bounds(index).lower;
@@ -173,6 +152,46 @@ impl<'a> Search<'a> {
             log: Vec::new(),
             seconds: 0.0,
             late: Vec::new(),
+        }
+    }
+
+    /// Whether the search is complete. One that the caller ended after the first trial is not, and what is known by then
+    /// is its result.
+    fn unless_stopped(&self, ended: Result<bool, String>) -> Result<bool, String> {
+        match ended {
+            Err(_) if self.measurer.is_stopped() && !self.log.is_empty() => Ok(false),
+            ended => ended,
+        }
+    }
+
+    /// Searches until the load of each goal holds in fresh trials. Returns whether all goals were reached; how often a
+    /// load of a goal did not hold is counted, and the load that held is noted.
+    fn until_confirmed(
+        &mut self,
+        confirmation: Confirmation,
+        confirmed: &mut [Confirmed],
+        held: &mut [Option<i64>],
+    ) -> Result<bool, String> {
+        let first = self.first_trials()?;
+        let mut is_complete = self.main(first)?;
+        loop {
+            // Trials for one goal count for all, so a load that held may not be the one of its goal any more.
+            let open = (0..held.len()).find_map(|index| {
+                let lower = self.bounds(index).lower.filter(|lower| held[index] != Some(*lower))?;
+                Some((index, lower))
+            });
+            let Some((index, level)) = open else {
+                return Ok(is_complete);
+            };
+            if self.holds(index, level, confirmation)? {
+                held[index] = Some(level);
+                continue;
+            }
+            confirmed[index].failed += 1;
+            if self.seconds >= self.limits.trials_s_max {
+                return Ok(false);
+            }
+            is_complete = self.main(first)?;
         }
     }
 

@@ -12,7 +12,7 @@
 //! Reset (§26.6) is not tested.
 
 use super::goal::Goal;
-use super::mlr::{Confirmation, search_and_confirm};
+use super::mlr::{Confirmation, Measurer, search_and_confirm};
 use super::{LimitedBy, SearchResults};
 use crate::histogram::Distribution;
 use crate::results::{StreamResults, TrialResults};
@@ -56,6 +56,9 @@ pub struct SizeResults {
     #[serde(default)]
     pub recovery: Option<Recovery>,
     pub search: SearchResults,
+    /// Why the tests ended before all of them were made: what is not there was not measured. None otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
 }
 
 /// Latency at a load.
@@ -126,10 +129,14 @@ pub fn goals(scale: f64) -> Vec<Goal> {
     goals.into_iter().map(|goal| goal.scaled(scale)).collect()
 }
 
-/// Runs the tests for a frame size: the session's streams have it.
+/// Why a test has ended that the caller has stopped.
+const STOPPED: &str = "the test was stopped";
+
+/// Runs the tests for a frame size: the session's streams have it. Tests that end early have what was measured by then:
+/// [`SizeResults::ended_by`].
 ///
 /// # Errors
-/// When a trial cannot be run, in words.
+/// When nothing is known of the throughput, since a trial cannot be run or the caller stops the first one, in words.
 pub fn test_size(
     session: &mut Session<'_>,
     frame_bytes: usize,
@@ -138,13 +145,30 @@ pub fn test_size(
     scale: f64,
     progress: &mut dyn Progress,
 ) -> Result<SizeResults, String> {
-    let seconds = TRIAL_S * scale;
+    let mut results = throughput(session, frame_bytes, goals, limits, TRIAL_S * scale, progress)?;
+    if results.ended_by.is_none() {
+        let max_pps = limits.searched.max_pps;
+        let ended = after_throughput(session, max_pps, scale, &mut results, progress);
+        results.ended_by = ended.err();
+    }
+    Ok(results)
+}
+
+/// Searches the throughput. The other tests are still to be made.
+fn throughput(
+    session: &mut Session<'_>,
+    frame_bytes: usize,
+    goals: &[Goal],
+    limits: &LoadLimits,
+    seconds: f64,
+    progress: &mut dyn Progress,
+) -> Result<SizeResults, String> {
     let confirmation = Confirmation { trials: 1, seconds };
-    let max_pps = limits.searched.max_pps;
-    let mut found =
-        search_and_confirm(goals, limits.searched, confirmation, &mut session.measurer(progress)?)?.remove(0);
+    let mut measurer = session.measurer(progress)?;
+    let mut found = search_and_confirm(goals, limits.searched, confirmation, &mut measurer)?.remove(0);
+    let was_stopped = measurer.is_stopped();
     found.limited_by = limits.limited_by(found.limited_by);
-    let mut results = SizeResults {
+    Ok(SizeResults {
         frame_bytes,
         throughput_pps: found.lower_bound_pps,
         limited_by: found.limited_by,
@@ -154,40 +178,54 @@ pub fn test_size(
         back_to_back: BackToBack::default(),
         recovery: None,
         search: found,
-    };
+        ended_by: was_stopped.then(|| STOPPED.to_string()),
+    })
+}
+
+/// Makes the other tests, and adds what each finds as soon as it is known.
+fn after_throughput(
+    session: &mut Session<'_>,
+    max_pps: f64,
+    scale: f64,
+    results: &mut SizeResults,
+    progress: &mut dyn Progress,
+) -> Result<(), String> {
+    let seconds = TRIAL_S * scale;
     if let Some(throughput) = results.throughput_pps {
         for share in LATENCY_SHARES {
             let trial = at_load(session, share * throughput, seconds, progress)?;
             results.latency.push(latency(share, share * throughput, &trial));
         }
     }
-    (results.loss, results.loss_late) = loss_rates(max_pps, |pps| {
+    loss_rates(max_pps, &mut results.loss, &mut results.loss_late, |pps| {
         let trial = at_load(session, pps, seconds, progress)?;
         let ratio = trial.lost() as f64 / trial.expected().max(1) as f64;
         Ok((ratio, trial.is_late()))
     })?;
     let throughput = results.throughput_pps.unwrap_or(0.0);
-    results.back_to_back = back_to_back(session, max_pps, throughput, scale, progress)?;
+    back_to_back(
+        session,
+        (max_pps, throughput),
+        scale,
+        &mut results.back_to_back,
+        progress,
+    )?;
     let overload = (OVERLOAD * throughput).min(max_pps);
     if throughput > 0.0 && overload > throughput {
-        results.recovery = Some(recovery(session, overload, seconds, scale, progress)?);
+        recovery(session, overload, scale, &mut results.recovery, progress)?;
     }
-    Ok(results)
+    Ok(())
 }
 
+/// Overloads the device several times; `recovery` is there from the first time on.
 fn recovery(
     session: &mut Session<'_>,
     overload_pps: f64,
-    seconds: f64,
     scale: f64,
+    recovery: &mut Option<Recovery>,
     progress: &mut dyn Progress,
-) -> Result<Recovery, String> {
-    let mut recovery = Recovery {
-        overload_pps,
-        relieved_pps: RELIEF * overload_pps,
-        seconds,
-        ..Recovery::default()
-    };
+) -> Result<(), String> {
+    let seconds = TRIAL_S * scale;
     let times = (RECOVERIES * scale).ceil().clamp(1.0, RECOVERIES) as usize;
     for _ in 0..times {
         let plan = session.plan_at(overload_pps, 2.0 * seconds)?;
@@ -202,17 +240,20 @@ fn recovery(
             ..plan
         };
         let trial = whole(session, plan, progress)?;
-        recovery.is_late |= trial.is_late();
-        recovery.note(&trial, relieved_ns);
+        let found = recovery.get_or_insert_with(|| Recovery {
+            overload_pps,
+            relieved_pps: RELIEF * overload_pps,
+            seconds,
+            ..Recovery::default()
+        });
+        found.note(&trial, relieved_ns);
     }
-    let count = recovery.each_ns.len();
-    let sum: u64 = recovery.each_ns.iter().sum();
-    recovery.mean_ns = (count > 0).then(|| sum as f64 / count as f64);
-    Ok(recovery)
+    Ok(())
 }
 
 impl Recovery {
     fn note(&mut self, trial: &TrialResults, relieved_ns: u64) {
+        self.is_late |= trial.is_late();
         let paths = || trial.streams.iter().flat_map(|stream| &stream.paths);
         let is_split = |stream: &StreamResults| stream.paths.iter().any(|path| path.expected < stream.sent);
         if trial.lost() == 0 {
@@ -225,6 +266,9 @@ impl Recovery {
             let last = paths().filter_map(|path| path.last_loss_ns).max().unwrap_or(0);
             self.each_ns.push(last.saturating_sub(relieved_ns));
         }
+        let count = self.each_ns.len();
+        let sum: u64 = self.each_ns.iter().sum();
+        self.mean_ns = (count > 0).then(|| sum as f64 / count as f64);
     }
 }
 
@@ -243,7 +287,7 @@ fn at_load(
 fn whole(session: &mut Session<'_>, plan: Plan, progress: &mut dyn Progress) -> Result<TrialResults, String> {
     let trial = session.trial(plan, progress)?;
     if trial.was_stopped {
-        Err("the test was stopped".to_string())
+        Err(STOPPED.to_string())
     } else {
         Ok(trial)
     }
@@ -271,16 +315,14 @@ fn latency(share: f64, pps: f64, trial: &TrialResults) -> LatencyResults {
     }
 }
 
-/// Packets a second, and the share of them that was lost at this load.
-type LossRates = Vec<(f64, f64)>;
-
-/// Loads with their loss ratios from the highest on, until two in a row lose nothing; and those at which the sender was
-/// late. A load that was not reached loses nothing, and says nothing.
+/// Adds loads with their loss ratios from the highest on, until two in a row lose nothing; and to `late` those at which
+/// the sender was late. A load that was not reached loses nothing, and says nothing.
 fn loss_rates(
     max_pps: f64,
+    rates: &mut Vec<(f64, f64)>,
+    late: &mut Vec<f64>,
     mut measure: impl FnMut(f64) -> Result<(f64, bool), String>,
-) -> Result<(LossRates, Vec<f64>), String> {
-    let (mut rates, mut late) = (LossRates::new(), Vec::new());
+) -> Result<(), String> {
     let mut without_loss = 0;
     for tenths in (1..=10).rev() {
         let pps = max_pps * f64::from(tenths) / 10.0;
@@ -294,39 +336,45 @@ fn loss_rates(
             break;
         }
     }
-    Ok((rates, late))
+    Ok(())
 }
 
+/// Searches the longest burst at the highest load several times; each search adds to `result` when it has ended.
 fn back_to_back(
     session: &mut Session<'_>,
-    max_pps: f64,
-    throughput: f64,
+    (max_pps, throughput): (f64, f64),
     scale: f64,
+    result: &mut BackToBack,
     progress: &mut dyn Progress,
-) -> Result<BackToBack, String> {
+) -> Result<(), String> {
     let longest = (max_pps * BURST_S * scale).max(2.0) as u64;
     let searches = (BURST_SEARCHES * scale).ceil().clamp(1.0, BURST_SEARCHES) as usize;
-    let mut result = BackToBack::default();
     for _ in 0..searches {
-        let is_late = &mut result.is_late;
+        let mut is_late = false;
         let frames = longest_burst(longest, |frames| {
             let (is_sent, is_whole) = burst(session, max_pps, frames, progress)?;
-            *is_late |= is_whole && !is_sent;
+            is_late |= is_whole && !is_sent;
             Ok(is_whole && is_sent)
         })?;
+        result.is_late |= is_late;
         result.at_least |= frames == longest;
         result.frames.push(frames);
+        result.sum_up(max_pps, throughput);
     }
-    let count = result.frames.len() as f64;
-    result.mean_frames = result.frames.iter().sum::<u64>() as f64 / count;
-    let squares = result
-        .frames
-        .iter()
-        .map(|frames| (*frames as f64 - result.mean_frames).powi(2));
-    result.standard_deviation = (squares.sum::<f64>() / (count - 1.0).max(1.0)).sqrt();
-    result.implied_buffer_s = result.mean_frames / max_pps;
-    result.corrected_buffer_s = result.implied_buffer_s * (1.0 - (throughput / max_pps).min(1.0));
-    Ok(result)
+    Ok(())
+}
+
+impl BackToBack {
+    /// Mean, standard deviation and buffer of the searches so far, of which there is at least one.
+    fn sum_up(&mut self, max_pps: f64, throughput: f64) {
+        let count = self.frames.len() as f64;
+        self.mean_frames = self.frames.iter().sum::<u64>() as f64 / count;
+        let mean = self.mean_frames;
+        let squares = self.frames.iter().map(|frames| (*frames as f64 - mean).powi(2));
+        self.standard_deviation = (squares.sum::<f64>() / (count - 1.0).max(1.0)).sqrt();
+        self.implied_buffer_s = mean / max_pps;
+        self.corrected_buffer_s = self.implied_buffer_s * (1.0 - (throughput / max_pps).min(1.0));
+    }
 }
 
 /// The longest good burst up to a longest one, by halving.
@@ -366,7 +414,8 @@ mod tests {
     /// Where switch and tester share a thread, overload loses nothing; the series must not end there.
     #[test]
     fn a_load_that_was_not_reached_is_not_without_loss() {
-        let (rates, late) = loss_rates(1000.0, |pps| Ok((0.0, pps > 650.0))).expect("trials");
+        let (mut rates, mut late) = (Vec::new(), Vec::new());
+        loss_rates(1000.0, &mut rates, &mut late, |pps| Ok((0.0, pps > 650.0))).expect("trials");
         assert_eq!(late, [1000.0, 900.0, 800.0, 700.0]);
         assert_eq!(
             rates.iter().map(|(pps, _)| *pps).collect::<Vec<_>>()[4..],
