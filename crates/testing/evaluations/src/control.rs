@@ -21,8 +21,10 @@ use forebay_protocol::p4::v1::{
     table_action, update,
 };
 use forebay_server::{Access, Environment, Limits, Options, Running, link, start};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -245,12 +247,23 @@ fn bytes(value: &Bits) -> Vec<u8> {
     all[first..].to_vec()
 }
 
+/// How long a process may take to answer, and to end when it has closed its output.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Exit codes of the shell.
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
 /// Updates by a process: it reads a version in decimal digits a line, and answers with the line `done`, or with what is
-/// wrong.
+/// wrong. Its standard error is that of this process.
 pub struct Command {
+    line: String,
     child: Child,
     input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    /// A socket: reading from it has a limit of time.
+    output: BufReader<UnixStream>,
+    patience: Duration,
 }
 
 impl Command {
@@ -259,34 +272,72 @@ impl Command {
     /// # Errors
     /// When it cannot be started, in words.
     pub fn start(line: &str) -> Result<Command, String> {
+        Command::start_with(line, PATIENCE)
+    }
+
+    fn start_with(line: &str, patience: Duration) -> Result<Command, String> {
+        let cannot = |error: io::Error| format!("cannot start the control command `{line}`: {error}");
+        let (output, of_child) = UnixStream::pair().map_err(cannot)?;
+        output.set_read_timeout(Some(patience)).map_err(cannot)?;
         let mut child = std::process::Command::new("sh")
             .args(["-c", line])
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdout(OwnedFd::from(of_child))
             .spawn()
-            .map_err(|error| format!("cannot start {line:?}: {error}"))?;
-        match (child.stdin.take(), child.stdout.take()) {
-            (Some(input), Some(output)) => Ok(Command {
-                child,
-                input,
-                output: BufReader::new(output),
-            }),
-            _ => Err(format!("{line:?} has no input or output")),
+            .map_err(cannot)?;
+        let input = child.stdin.take();
+        Ok(Command {
+            line: line.to_string(),
+            child,
+            input: input.ok_or_else(|| format!("the control command `{line}` has no input"))?,
+            output: BufReader::new(output),
+            patience,
+        })
+    }
+
+    /// What became of the process when it takes no version any more, or closes its output.
+    fn ended(&mut self) -> String {
+        let end = Instant::now() + LAST_PATIENCE;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    let hint = match status.code() {
+                        Some(NOT_EXECUTABLE) => ": it cannot be executed",
+                        Some(NOT_FOUND) => ": there is no such command",
+                        _ => "; it must read a version from each line until its input ends",
+                    };
+                    return format!("the control command `{}` has ended ({status}){hint}", self.line);
+                }
+                Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
+                _ => {
+                    return format!(
+                        "the control command `{}` has closed its standard input or output",
+                        self.line
+                    );
+                }
+            }
         }
     }
 }
 
 impl Control for Command {
     fn set(&mut self, version: u64) -> Result<(), String> {
-        let broken = |error: std::io::Error| format!("the control process: {error}");
-        writeln!(self.input, "{version}").map_err(broken)?;
-        self.input.flush().map_err(broken)?;
+        let written = writeln!(self.input, "{version}").and_then(|()| self.input.flush());
         let mut answer = String::new();
-        self.output.read_line(&mut answer).map_err(broken)?;
-        match answer.trim() {
-            "done" => Ok(()),
-            "" => Err("the control process has ended".to_string()),
-            other => Err(format!("the control process says: {other}")),
+        let read = written.and_then(|()| self.output.read_line(&mut answer));
+        match (read, answer.trim()) {
+            (Ok(1..), "done") => Ok(()),
+            (Ok(1..), other) => Err(format!(
+                "the control command `{}` answers version {version} with `{other}`, not with `done`",
+                self.line
+            )),
+            (Err(error), _) if error.kind() == io::ErrorKind::WouldBlock => Err(format!(
+                "the control command `{}` has not answered version {version} within {} s: it must write the line `done`, and \
+                 not keep it in a buffer (`flush`)",
+                self.line,
+                self.patience.as_secs_f64()
+            )),
+            _ => Err(self.ended()),
         }
     }
 }
@@ -315,6 +366,39 @@ mod tests {
         let mut control =
             Command::start("while read v; do test $v = 3 && echo no || echo done; done").expect("a shell");
         assert_eq!(control.set(1), Ok(()));
-        assert_eq!(control.set(3), Err("the control process says: no".to_string()));
+        let said = control.set(3).expect_err("refused");
+        assert!(
+            said.ends_with(" answers version 3 with `no`, not with `done`"),
+            "{said}"
+        );
+    }
+
+    /// A pipe that is broken says nothing of the reason.
+    #[test]
+    fn a_process_that_has_ended_is_named_with_its_status() {
+        for (line, said) in [
+            (
+                "exit 3",
+                "the control command `exit 3` has ended (exit status: 3); it must read",
+            ),
+            (
+                "./no-such-command 2>/dev/null",
+                "the control command `./no-such-command 2>/dev/null` has ended (exit status: 127): there is no such command",
+            ),
+            (
+                "kill -9 $$",
+                "the control command `kill -9 $$` has ended (signal: 9 (SIGKILL));",
+            ),
+        ] {
+            let error = Command::start(line).expect("a shell").set(1).expect_err("it ends");
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_does_not_answer_is_told_of() {
+        let mut control = Command::start_with("cat > /dev/null", Duration::from_millis(50)).expect("a shell");
+        let error = control.set(7).expect_err("it is silent");
+        assert!(error.contains("has not answered version 7 within 0.05 s"), "{error}");
     }
 }

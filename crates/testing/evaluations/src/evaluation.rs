@@ -207,7 +207,10 @@ impl Evaluation {
                 ));
             }
         } else if let Some(setting) = &settings.updates {
-            found.updates = run_updates(setting, Some(foreign), told)?;
+            if foreign.command.trim().is_empty() {
+                return Err("nothing updates the rule of that switch: --control COMMAND names what does".to_string());
+            }
+            found.updates = run_updates(&setting.by_command(), Some(foreign), told)?;
         } else {
             return Err("of switches behind interfaces, flows and updates are measured".to_string());
         }
@@ -368,6 +371,19 @@ mod tests {
         };
         let error = evaluation.run_foreign(false, "a switch", &foreign, 7, &mut |_| ());
         assert_eq!(error, Err("no case has 7 rules; there are cases with 1, 9".to_string()));
+    }
+
+    #[test]
+    fn updates_of_another_switch_want_a_command() {
+        let text = "title = \"t\"\nsource = \"s\"\n[full.updates]\ndecisions = [\"exact\"]\nrules = [1]\nframe_bytes = [64]\n\
+                    mbps = [1.0]\ncontrols = [\"command\"]\nrepetitions = 1\nin_a_row = 1\n";
+        let evaluation = Evaluation::read(text).expect("an evaluation");
+        let foreign = Foreign {
+            interfaces: Vec::new(),
+            command: " ".to_string(),
+        };
+        let error = evaluation.run_foreign(false, "a switch", &foreign, 1, &mut |_| ());
+        assert!(error.is_err_and(|error| error.ends_with("--control COMMAND names what does")));
     }
 
     #[test]

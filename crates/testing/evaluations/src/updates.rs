@@ -204,6 +204,14 @@ impl UpdateSetting {
         kinds.flat_map(move |kind| self.rules.iter().map(move |rules| (kind, *rules)))
     }
 
+    /// The same of a switch of another maker, which a process alone can tell.
+    pub(crate) fn by_command(&self) -> UpdateSetting {
+        UpdateSetting {
+            controls: vec![ControlName::Command],
+            ..self.clone()
+        }
+    }
+
     /// All combinations. A register has no table whose size could vary.
     pub fn combinations(&self) -> Vec<Combination> {
         let mut all = Vec::new();
@@ -254,7 +262,10 @@ pub fn measure(of: Combination, setting: &UpdateSetting, foreign: Option<&Foreig
         let watched = traffic.run(&|| updates.is_finished());
         let watched = watched.map_err(|error| error.to_string());
         let times = updates.join().map_err(|_| "the control thread has panicked")?;
-        Ok(result(of, &times?, watched?))
+        // A process that updates another rule, or a switch that has none, shows by this alone.
+        let rule = || format!("{} rule {} of {}", of.decision.name(), target.index, of.rules);
+        let times = times.map_err(|error| format!("{}: {error}", rule()))?;
+        Ok(result(of, &times, watched?))
     })
 }
 
@@ -605,6 +616,14 @@ mod tests {
             assert_eq!((found.repetitions, found.updates), (20, 120));
             assert!(found.sent > 0 && found.updates_per_s > 0.0);
         }
+    }
+
+    /// Each combination once, whatever the file says of Forebay.
+    #[test]
+    fn another_switch_is_told_by_a_command() {
+        let of_other = setting().by_command().combinations();
+        assert!(of_other.iter().all(|of| of.control == ControlName::Command));
+        assert_eq!(2 * of_other.len(), setting().combinations().len());
     }
 
     #[test]
