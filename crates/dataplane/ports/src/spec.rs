@@ -535,7 +535,7 @@ fn parse_timer(piece: Piece<'_>) -> Result<PortKind, SpecError> {
 }
 
 impl fmt::Display for PortSpec {
-    /// In the form that [`PortSpec::parse`] reads.
+    /// In the form that [`PortSpec::parse`] reads, but for a memif's secret, which is not shown.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}@", self.number)?;
         match &self.kind {
@@ -597,7 +597,7 @@ mod tests {
             path: "@x".to_owned(),
             id: 3,
             role: MemifRole::Client,
-            secret: "s".to_owned(),
+            secret: String::new(),
             queues: 2,
             ring: 64,
             buffer: 4096,
@@ -651,11 +651,7 @@ mod tests {
                 2,
                 PortKind::Memif(MemifOptions::new("/run/x.sock")),
             ),
-            (
-                "2@memif:@x,id=3,role=client,secret=s,queues=2,ring=64,buffer=4096",
-                2,
-                memif(),
-            ),
+            ("2@memif:@x,id=3,role=client,queues=2,ring=64,buffer=4096", 2, memif()),
             ("2@vhost:/run/a", 2, PortKind::Vhost(VhostOptions::new("/run/a"))),
             ("2@vhost:a,mode=client,queues=4,packed=off,offload=off", 2, vhost()),
             ("4@mem:", 4, PortKind::Memory { name: String::new() }),
@@ -673,6 +669,18 @@ mod tests {
             assert_eq!(PortSpec::parse(text).as_ref(), Ok(&spec), "{text}");
             assert_eq!(PortSpec::parse(&spec.to_string()), Ok(spec), "{text} printed");
         }
+    }
+
+    /// Texts of ports are in logs and messages.
+    #[test]
+    fn a_secret_is_read_and_not_shown() {
+        let spec = PortSpec::parse("2@memif:@x,id=3,secret=opensesame").expect("right");
+        let PortKind::Memif(options) = &spec.kind else {
+            panic!("{spec}")
+        };
+        assert_eq!(options.secret, "opensesame");
+        assert_eq!(spec.to_string(), "2@memif:@x,id=3,secret=***");
+        assert!(!format!("{spec:?}").contains("opensesame"), "{spec:?}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum MemifRole {
 }
 
 /// A memif port as the user described it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct MemifOptions {
     /// The socket's path; one that begins with `@` is in the abstract namespace.
     pub path: String,
@@ -100,8 +100,15 @@ impl MemifOptions {
     }
 }
 
+impl fmt::Debug for MemifOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "MemifOptions({self})")
+    }
+}
+
 impl fmt::Display for MemifOptions {
-    /// In the form in which it was written, without what is as usual.
+    /// In the form in which it was written, without what is as usual. A secret is not shown: texts of ports are in logs
+    /// and messages.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = MemifOptions::new(&self.path);
         formatter.write_str(&self.path)?;
@@ -112,7 +119,7 @@ impl fmt::Display for MemifOptions {
             formatter.write_str(",role=client")?;
         }
         if self.secret != usual.secret {
-            write!(formatter, ",secret={}", self.secret)?;
+            formatter.write_str(",secret=***")?;
         }
         if self.queues != usual.queues {
             write!(formatter, ",queues={}", self.queues)?;
