@@ -39,6 +39,20 @@ fn a_function_is_brought_up_looked_at_and_taken_down() {
         "{text}"
     );
 
+    // Statistics come by the log: without it, there is nothing to wait for.
+    let log = folder.path().join("one.log");
+    for is_replaced in [false, true] {
+        std::fs::remove_file(&log).expect("a log");
+        if is_replaced {
+            std::fs::write(&log, "").expect("a file");
+        }
+        let begin = Instant::now();
+        let text = vnf(&["status", "one"]).stdout;
+        assert!(text.contains("running, state unknown: its log "), "{text}");
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+        std::fs::write(&log, "").expect("a file");
+    }
+
     good(&vnf(&["down", "one"]));
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     let gone = vnf(&["status", "one"]);

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -163,11 +164,13 @@ impl RunFolder {
             forebay_ports::bring_up(interface)?;
         }
         let mut child = self.spawn(start, &ports)?;
+        // Without a secret, which others must not read in the record.
+        let [uplink, downlink] = [&specs[0], &specs[1]].map(interface_text);
         let instance = Instance {
             name: start.name.to_owned(),
             program: start.function.program.clone(),
-            uplink: start.uplink.to_owned(),
-            downlink: start.downlink.to_owned(),
+            uplink,
+            downlink,
             process: child.id(),
             started: start_of_process(child.id()).unwrap_or(0),
         };
@@ -277,8 +280,10 @@ impl RunFolder {
         if !instance.is_running() {
             return Ok(None);
         }
+        let log = self.log(&instance.name);
         self.shorten_log(&instance.name);
         let before = self.statistics_lines(&instance.name).len();
+        check_log(&log, instance)?;
         forebay_ports::signal(instance.process, SHOW).context("the function cannot be asked")?;
         let end = Instant::now() + PATIENCE;
         loop {
@@ -286,6 +291,10 @@ impl RunFolder {
             if lines.len() > before {
                 return Ok(lines.into_iter().next_back());
             }
+            if !instance.is_running() {
+                return Ok(None);
+            }
+            check_log(&log, instance)?;
             if Instant::now() > end {
                 return Err(anyhow!(
                     "`{}` (process {}) does not answer",
@@ -317,6 +326,33 @@ impl RunFolder {
     }
 }
 
+/// Whether a function writes its statistics into its log: not when that was removed, or another file is in its place.
+///
+/// # Errors
+/// When it does not.
+fn check_log(log: &Path, instance: &Instance) -> Result<()> {
+    let lost = |how: &str| {
+        anyhow!(
+            "its log {} {how}, so it cannot say its state; it carries packets as before, and `forebay vnf down {}` and `up` \
+             give it another log",
+            log.display(),
+            instance.name
+        )
+    };
+    let Ok(here) = std::fs::metadata(log) else {
+        return Err(lost("is not there"));
+    };
+    // The output of another user's process cannot be looked at.
+    let Ok(written) = std::fs::metadata(format!("/proc/{}/fd/1", instance.process)) else {
+        return Ok(());
+    };
+    if (here.dev(), here.ino()) == (written.dev(), written.ino()) {
+        Ok(())
+    } else {
+        Err(lost("is another file than the one that it writes"))
+    }
+}
+
 /// The statistics in a line of a log: a whole object with ports. Messages are objects, too, with `--log-format json`.
 fn statistics_in(line: &str) -> Option<Value> {
     if !line.starts_with('{') {
@@ -330,6 +366,13 @@ fn statistics_in(line: &str) -> Option<Value> {
 fn is_usable(folder: &Path) -> bool {
     let probe = folder.join(format!(".{}", std::process::id()));
     files::make_folder(folder).is_ok() && files::check_writable(&probe).is_ok()
+}
+
+/// A port as it was written, without its number.
+fn interface_text(spec: &PortSpec) -> String {
+    let text = spec.to_string();
+    text.split_once('@')
+        .map_or(text.clone(), |(_, interface)| interface.to_owned())
 }
 
 /// Whether entries come from elsewhere than the function's demonstration.
