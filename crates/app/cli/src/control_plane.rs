@@ -67,7 +67,7 @@ pub struct ControlOptions {
     #[arg(long, value_name = "FILE", requires = "grpc_cert")]
     pub grpc_client_ca: Option<PathBuf>,
     /// A role that may read and nothing else; may be repeated
-    #[arg(long, value_name = "ROLE")]
+    #[arg(long, value_name = "ROLE", requires = "grpc")]
     pub read_only_role: Vec<String>,
     /// Give controllers a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
@@ -78,7 +78,7 @@ pub struct ControlOptions {
     /// A right, as SUBJECT=RIGHT or SUBJECT=RIGHT:ROLE,ROLE; may be repeated. SUBJECT is a name in a certificate,
     /// uid:N or anyone; RIGHT is read, write, push or admin, each with those before it. Without any, all may do
     /// everything
-    #[arg(long, value_name = "GRANT")]
+    #[arg(long, value_name = "GRANT", requires = "grpc")]
     pub grant: Vec<Grant>,
     #[command(flatten)]
     pub memory: MemoryOptions,
@@ -419,6 +419,16 @@ mod tests {
         assert!(is_taken(&["--grpc"]));
         assert!(!is_taken(&[]));
         assert!(!is_taken(&["--thrift", "9090"]));
+    }
+
+    /// Rights of nobody would be passed over.
+    #[test]
+    fn rights_are_for_a_server() {
+        for right in [["--grant", "anyone=read"], ["--read-only-role", "viewer"]] {
+            let is_taken = |server: &[&str]| Line::try_parse_from([&["run"], &right[..], server].concat()).is_ok();
+            assert!(is_taken(&["--grpc"]));
+            assert!(!is_taken(&[]));
+        }
     }
 
     #[test]
