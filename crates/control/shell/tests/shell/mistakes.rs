@@ -20,6 +20,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     ("batch", "the file is missing\n  = help: write: batch FILE"),
     ("begin now", "`now` is one word too many"),
+    (
+        "watch --interval 0",
+        "--interval: 0s is too short: each look is a call\n  = help: write 1ms or more",
+    ),
+    ("watch --interval 20us", "--interval: 20us is too short"),
     ("batch f --rollback --continue", "are not given together"),
     ("counter read forward_counter 3", "`default` that of the default entry"),
     ("meter read filter_meter 3", "`default` that of the default entry"),
