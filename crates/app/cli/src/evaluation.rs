@@ -46,7 +46,9 @@ pub fn measure(folder: &Path, evaluation: &Evaluation, quick: bool, other: Optio
         None => evaluation.run(quick, &Folder::new(folder), &mut told),
         Some(other) => evaluation.run_foreign(quick, &other.name, &other.foreign, other.rules, &mut told),
     };
-    found.map_err(|message| anyhow!("{}: {message}", folder.display()))
+    let mut found = found.map_err(|message| anyhow!("{}: {message}", folder.display()))?;
+    found.machine.forebay = crate::version::LONG.to_string();
+    Ok(found)
 }
 
 /// Whether a report can be written into a folder, before the work whose report it is.

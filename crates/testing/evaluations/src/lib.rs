@@ -26,7 +26,6 @@ pub mod evaluation;
 pub mod flows;
 pub mod frames;
 mod growth;
-pub mod machine;
 mod own_growth;
 pub mod report;
 pub mod ring;
@@ -39,3 +38,4 @@ pub mod trials;
 pub mod updates;
 
 pub use evaluation::{Evaluation, Found};
+pub use forebay_tester::machine;

@@ -31,6 +31,7 @@ pub mod impairment;
 mod impairment_entries;
 mod line_rate;
 mod loaded;
+pub mod machine;
 pub mod messages;
 mod numbers;
 pub mod on_chip;

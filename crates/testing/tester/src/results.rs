@@ -3,6 +3,7 @@
 
 use crate::histogram::{Distribution, Histogram};
 use crate::impairment::Injected;
+use crate::machine::Machine;
 use crate::on_chip::ChipRemarks;
 use crate::path::Path;
 use crate::reference::Reference;
@@ -45,6 +46,9 @@ pub struct Results {
     pub description: String,
     pub device: String,
     pub seed: u64,
+    /// What measured, where and when; none in simulated time, which has the same results everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     /// The tester against a wire in memory, before the test.
     pub self_test: Option<SelfTest>,
     pub trials: Vec<TrialResults>,

@@ -5,6 +5,7 @@ use crate::device::Device;
 use crate::histogram::Histogram;
 use crate::impairment::Injected;
 use crate::line_rate;
+use crate::machine::Machine;
 use crate::reference::Reference;
 use crate::results::{FORMAT, Results, SelfTest, TrialResults};
 use crate::schedule::Shape;
@@ -157,8 +158,7 @@ impl<'a> Session<'a> {
                 break;
             }
         }
-        results.injected = self.injected();
-        Ok(results)
+        Ok(self.finished(results))
     }
 
     /// Runs the search of the file, after a self test. One that is stopped has what was known by then, marked as
@@ -197,8 +197,7 @@ impl<'a> Session<'a> {
         for found in &mut results.searches {
             found.limited_by = limits.limited_by(found.limited_by);
         }
-        results.injected = self.injected();
-        Ok(results)
+        Ok(self.finished(results))
     }
 
     /// Runs the tests of RFC 2544, after a self test, for all frame sizes of the file. One that ends early has what was
@@ -229,8 +228,7 @@ impl<'a> Session<'a> {
                 break;
             }
         }
-        results.injected = self.injected();
-        Ok(results)
+        Ok(self.finished(results))
     }
 
     fn rfc2544_of(&mut self, size: usize, progress: &mut dyn Progress) -> Result<rfc2544::SizeResults, String> {
@@ -253,8 +251,7 @@ impl<'a> Session<'a> {
             .get_ref();
         let mut results = self.results_without_self_test();
         results.rfc2889 = Some(rfc2889::test(self, entry, progress)?);
-        results.injected = self.injected();
-        Ok(results)
+        Ok(self.finished(results))
     }
 
     /// Makes the device forget: one in this process is made anew, another is given time.
@@ -390,6 +387,7 @@ impl<'a> Session<'a> {
             description: self.test.file.description.clone(),
             device: self.device.description.clone(),
             seed: self.test.file.seed,
+            machine: (!self.device.is_simulated).then(Machine::now),
             self_test: None,
             trials: Vec::new(),
             searches: Vec::new(),
@@ -399,6 +397,15 @@ impl<'a> Session<'a> {
             injected: None,
             chip: self.test.chip(),
         }
+    }
+
+    /// Results with what is known at the end.
+    fn finished(&self, mut results: Results) -> Results {
+        results.injected = self.injected();
+        if let Some(machine) = &mut results.machine {
+            machine.finish();
+        }
+        results
     }
 
     fn injected(&self) -> Option<Injected> {

@@ -186,7 +186,8 @@ fn evaluate(arguments: &EvaluateArguments) -> Result<Status> {
     }
     let other = other(arguments)?;
     let found = evaluation::measure(&arguments.folder, &read, arguments.quick, other.as_ref())?;
-    let command = format!("forebay tester evaluate {}", arguments.folder.display());
+    let quick = if arguments.quick { " --quick" } else { "" };
+    let command = format!("forebay tester evaluate {}{quick}", arguments.folder.display());
     evaluation::report(&found, &read, &command, arguments.json, arguments.out.as_deref())?;
     Ok(Status::Good)
 }
@@ -251,7 +252,10 @@ fn test(
     let mut progress = TestProgress::new(&stop);
     let results = measure(&mut session, &mut progress);
     progress.finish();
-    let results = results.map_err(in_file)?;
+    let mut results = results.map_err(in_file)?;
+    if let Some(machine) = &mut results.machine {
+        machine.forebay = crate::version::LONG.to_string();
+    }
     print_and_write(&results, arguments)?;
     Ok(status(&results, is_good))
 }
@@ -338,6 +342,15 @@ fn compare(arguments: &CompareArguments) -> Result<Status> {
         bail!(
             "the results have nothing in common: no stream that was measured in a trial, no goal of a search, no frame size"
         );
+    }
+    if let (Some(old), Some(new)) = (&before.machine, &after.machine)
+        && !old.is_like(new)
+    {
+        output::warning(&format!(
+            "the results are of different machines: {}; {}",
+            old.words(),
+            new.words()
+        ));
     }
     if arguments.json {
         output::print_json(&json!({ "differences": differences }))?

@@ -18,6 +18,9 @@ const BAR: usize = 40;
 /// The results as text.
 pub fn text(results: &Results) -> String {
     let mut out = format!("{}\n  device: {}\n", results.description, results.device);
+    if let Some(machine) = &results.machine {
+        let _ = writeln!(out, "  machine: {}", machine.words());
+    }
     if let Some(own) = &results.self_test {
         self_test(own, &mut out);
     }

@@ -1,4 +1,4 @@
-//! The machine of a measurement, and how quiet it was.
+//! What measured, on which machine, when, and how quiet that was.
 
 use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
@@ -13,22 +13,33 @@ pub struct Machine {
     /// The day on which the measurement began (UTC), such as `2026-11-30`. Empty in records of versions that did not keep it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub date: String,
+    /// The version of Forebay that measured, such as `0.1.0 (3599cb5 2026-11-24)`. Empty in records of versions that did
+    /// not keep it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub forebay: String,
     /// Processes that wanted a processor, on average over the minute before the measurement and before its end.
     pub load_before: f64,
     pub load_after: f64,
 }
 
 impl Machine {
-    /// This one, before a measurement.
+    /// This one, before a measurement. A caller that knows the commit of its build puts it into `forebay`.
     pub fn now() -> Machine {
         Machine {
             processor: first("/proc/cpuinfo", "model name").unwrap_or_default(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_string(),
             date: today(),
+            forebay: env!("CARGO_PKG_VERSION").to_string(),
             load_before: load(),
             load_after: 0.0,
         }
+    }
+
+    /// Whether two measurements can be compared as far as machines go: by processor and kernel.
+    pub fn is_like(&self, other: &Machine) -> bool {
+        let kind = |machine: &Machine| (machine.processor.clone(), machine.processors, machine.kernel.clone());
+        kind(self) == kind(other)
     }
 
     /// What it is, when it measured, and how quiet it was.
@@ -38,13 +49,13 @@ impl Machine {
         } else {
             "processors"
         };
-        let date = if self.date.is_empty() {
-            String::new()
-        } else {
-            format!("{}, ", self.date)
+        let known = |before: &str, what: &str| match what {
+            "" => String::new(),
+            what => format!("{before}{what}, "),
         };
+        let (date, forebay) = (known("", &self.date), known("Forebay ", &self.forebay));
         format!(
-            "{} {processors} {}, Linux {}, {date}load average {} before and {} after",
+            "{} {processors} {}, Linux {}, {date}{forebay}load average {} before and {} after",
             self.processors, self.processor, self.kernel, self.load_before, self.load_after
         )
     }
@@ -123,20 +134,38 @@ mod tests {
         }
     }
 
-    /// A report says on which day it was measured, unless its record is of a version that did not keep it.
+    #[test]
+    fn machines_are_told_apart_by_processor_and_kernel() {
+        let one = Machine::now();
+        let later = Machine {
+            load_before: one.load_before + 1.0,
+            date: String::new(),
+            ..one.clone()
+        };
+        let other = Machine {
+            processor: "another".to_string(),
+            ..one.clone()
+        };
+        assert!(one.is_like(&later) && !one.is_like(&other));
+    }
+
+    /// A report says when and with what it was measured, unless its record is of a version that did not keep it.
     #[test]
     fn a_record_says_when_it_was_measured() {
         let now = Machine::now();
         assert_eq!(now.date.len(), "2026-11-30".len());
         assert!(
-            now.words().contains(&format!(", {}, load average ", now.date)),
+            now.words()
+                .contains(&format!(", {}, Forebay {}, load average ", now.date, now.forebay)),
             "{}",
             now.words()
         );
         let json = serde_json::to_value(&now).expect("JSON");
         assert_eq!(json["date"], now.date.as_str());
         let mut before = json;
-        before.as_object_mut().expect("an object").remove("date");
+        for key in ["date", "forebay"] {
+            before.as_object_mut().expect("an object").remove(key).expect("kept");
+        }
         let before: Machine = serde_json::from_value(before).expect("a record without a date");
         assert!(
             before.words().contains(&format!("Linux {}, load average ", now.kernel)),
