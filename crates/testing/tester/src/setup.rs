@@ -106,7 +106,7 @@ impl Test {
     /// # Errors
     /// All problems that were found, with their lines.
     pub fn read(text: &str, library: &dyn Library, overrides: &Overrides) -> Result<Test, Vec<Problem>> {
-        let file: TestFile = toml::from_str(text).map_err(|error| vec![Problem::of_toml(text, &error)])?;
+        let file = TestFile::read(text).map_err(|problem| vec![problem])?;
         let mut reader = Reader {
             text,
             library,

@@ -44,6 +44,15 @@ fn keys_and_types() {
     );
     wrong("description = \"x\"\n", "", "the key `description` is missing");
     wrong("duration_s = 1", "duration_s = ", "2: ");
+    for (key, value) in [("destination_mac", "\"02:00:00:00:00:02\""), ("vlan", "7")] {
+        let right = format!("it goes beside `udp` or `tcp`: frame = {{ udp = {{ bytes = 60 }}, {key} = {value} }}");
+        wrong(
+            "udp = { bytes = 60 }",
+            &format!("udp = {{ bytes = 60, {key} = {value} }}"),
+            &format!("11: there is no key `{key}` here; {right}"),
+        );
+        wrong("pps = 1000", &format!("pps = 1000\n{key} = {value}"), &right);
+    }
     let program = "program = \"programs/l3fwd/l3fwd.p4\"";
     let including = format!("{program}\ninclude = [\"programs\"]");
     wrong(program, &including, "4: there are no folders for `include` here");

@@ -10,6 +10,7 @@ mod stream;
 
 pub use device::{DeviceEntry, EngineEntry};
 pub use flows::{FlowsEntry, OrderEntry, VaryEntry};
+use forebay_sim::Problem;
 pub use frame::{FrameEntry, HexEntry, MessageEntry, ParserEntry, TransportEntry};
 pub use impairment::{DelayEntry, ImpairmentEntry};
 pub use search::{CustomGoal, GoalEntry, SearchEntry};
@@ -18,6 +19,14 @@ pub use size::SizeEntry;
 use std::net::{Ipv4Addr, Ipv6Addr};
 pub use stream::{ArrivalsEntry, RateEntry, ShapeEntry, TrafficEntry};
 use toml::Spanned;
+
+/// Keys of a frame's Ethernet header, with an example of each. They are beside `udp` and `tcp`.
+const ETHERNET: [(&str, &str); 4] = [
+    ("source_mac", "\"02:00:00:00:00:01\""),
+    ("destination_mac", "\"02:00:00:00:00:02\""),
+    ("vlan", "7"),
+    ("priority", "3, vlan = 7"),
+];
 
 /// A test file as it is written.
 #[derive(Clone, Debug, Deserialize)]
@@ -89,6 +98,32 @@ pub struct BridgeEntry {
     /// Makes the trials with broadcast frames shorter.
     #[serde(default = "full_scale")]
     pub duration_scale: f64,
+}
+
+impl TestFile {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// A mistake in its form, with its line.
+    pub fn read(text: &str) -> Result<TestFile, Problem> {
+        toml::from_str(text).map_err(|error| {
+            let problem = Problem::of_toml(text, &error);
+            let is_elsewhere = |(key, _): &&(&str, &str)| problem.message.starts_with(&unknown(key));
+            match ETHERNET.iter().find(is_elsewhere) {
+                Some((key, value)) => {
+                    let right = format!("frame = {{ udp = {{ bytes = 60 }}, {key} = {value} }}");
+                    let message = format!("{}; it goes beside `udp` or `tcp`: {right}", unknown(key));
+                    Problem::new(problem.line, message)
+                }
+                None => problem,
+            }
+        })
+    }
+}
+
+/// The beginning of the message about a key that is not known where it is.
+fn unknown(key: &str) -> String {
+    format!("there is no key `{key}` here")
 }
 
 fn full_scale() -> f64 {
