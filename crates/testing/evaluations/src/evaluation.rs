@@ -331,6 +331,35 @@ mod tests {
         assert!(read >= 3, "{read} evaluations");
     }
 
+    /// The longest that trials of the settings take, in seconds. Each has a warm-up of a tenth of it.
+    fn trials_s_max(settings: &Settings) -> f64 {
+        let cell = |trials_s: f64, seconds: f64, trials: usize| {
+            1.1 * (crate::trials::SEARCH_SUMS * trials_s.max(seconds) + trials as f64 * seconds)
+        };
+        let flows = settings.flows.as_ref().map_or(0.0, |flows| {
+            let cells = flows.tables.len() * flows.cases(1).len() * flows.frame_bytes.len();
+            // At two loads, and at the one rate with the switch and on a wire.
+            let trials = (flows::LOADS.len() + 2) * flows.turns as usize;
+            cells as f64 * cell(flows.trials_s, flows.seconds, trials)
+        });
+        let ring = settings.ring.as_ref().map_or(0.0, |ring| {
+            let cells = ring.message_bytes.len() * (1 + ring.methods.len() * ring.messages.len());
+            cells as f64 * cell(ring.trials_s, ring.seconds, ring.turns as usize)
+        });
+        flows + ring
+    }
+
+    #[test]
+    fn quick_settings_take_less_than_a_minute() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../experiments");
+        for name in ["flow-scalability", "aggregation-ring"] {
+            let text = std::fs::read_to_string(folder.join(name).join("evaluation.toml")).expect("a file");
+            let read = Evaluation::read(&text).expect("an evaluation");
+            let seconds = trials_s_max(read.quick.as_ref().expect("quick settings"));
+            assert!(seconds > 10.0 && seconds < 60.0, "{name}: {seconds}");
+        }
+    }
+
     /// `forebay experiment report` writes them anew when their form changes.
     #[test]
     fn reports_of_the_repository_are_those_of_their_records() {

@@ -34,7 +34,7 @@ const GROWTH_SHARE: f64 = WIDTH / 4.0;
 const CONFIRMATIONS: u32 = 3;
 
 /// Trials of a search may take this many times as long as those that decide of a load.
-const SEARCH_SUMS: f64 = 40.0;
+pub(crate) const SEARCH_SUMS: f64 = 40.0;
 
 /// Lengths of trials in seconds, and highest loads that are possible.
 const LENGTHS_S: RangeInclusive<f64> = 1e-9..=86_400.0;
