@@ -3,7 +3,7 @@
 mod support;
 
 use forebay_tester::impairment::Delay;
-use support::{kolmogorov, run, simulate};
+use support::{FAULTS, assert_counted_exactly, kolmogorov, run, simulate};
 
 fn wire(more: &str, duration_s: f64, stream: &str) -> String {
     format!(
@@ -82,29 +82,12 @@ fn frames_that_are_held_are_of_their_own_trial() {
 }
 
 fn injected(frames: u64, measure: impl Fn(&str) -> forebay_tester::Results) {
-    let impairment =
-        "[[impairment]]\nport = 2\nloss = 0.001\nduplication = 0.002\nreordering = 0.0005\nreordering_by = 5";
     let seconds = frames as f64 / 2e6;
-    let found = measure(&wire(impairment, seconds, "pps = 2_000_000"));
-    let (injected, stream) = (found.injected.expect("impaired"), &found.trials[0].streams[0]);
-    let path = &stream.paths[0];
+    let found = measure(&wire(FAULTS, seconds, "pps = 2_000_000"));
+    let stream = &found.trials[0].streams[0];
     assert_eq!(stream.sent + stream.unsent + stream.refused, frames);
-    assert_eq!(path.lost, injected.lost);
-    assert_eq!(path.duplicated, injected.duplicated);
-    assert_eq!(path.reordering.reordered, injected.reordered);
-    assert_eq!(path.received + path.lost, stream.sent);
-    assert!(
-        path.reordering.extent_max >= 5 && path.reordering.extent_max <= 16,
-        "{:?}",
-        path.reordering
-    );
-    // Held frames that are released together have one another before them.
-    let three = path.reordering.three_reordered;
-    assert!(
-        three <= injected.reordered && three + injected.reordered / 100 >= injected.reordered,
-        "{three}"
-    );
-    assert_eq!((path.reordering.too_late, found.trials[0].foreign), (0, 0));
+    assert_eq!(found.trials[0].foreign, 0);
+    assert_counted_exactly(&found);
 }
 
 #[test]
@@ -309,7 +292,7 @@ fn messages_of_several_streams_are_told_apart() {
 
 /// The same on the machine's clock: 0.1 % of the frames may be that late.
 /// `cargo test --release -p forebay-tester -- --ignored`, on a machine that does nothing else; the bias is what the
-/// self test says.
+/// self test says. `benches/tester_known_answers.py` records it, for several distributions.
 #[test]
 #[ignore = "a quiet machine"]
 fn delays_are_measured_on_the_machines_clock() {

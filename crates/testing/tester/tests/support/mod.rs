@@ -85,3 +85,29 @@ pub fn kolmogorov(found: &Distribution, expected: Delay) -> f64 {
     }
     largest * (found.count as f64).sqrt()
 }
+
+/// Faults that are injected at port 2.
+pub const FAULTS: &str =
+    "[[impairment]]\nport = 2\nloss = 0.001\nduplication = 0.002\nreordering = 0.0005\nreordering_by = 5";
+
+/// Whether the tester counts [`FAULTS`] exactly as they were injected, of the frames that it sent.
+pub fn assert_counted_exactly(found: &Results) {
+    let (injected, stream) = (found.injected.expect("impaired"), &found.trials[0].streams[0]);
+    let path = &stream.paths[0];
+    assert_eq!(path.lost, injected.lost);
+    assert_eq!(path.duplicated, injected.duplicated);
+    assert_eq!(path.reordering.reordered, injected.reordered);
+    assert_eq!(path.received + path.lost, stream.sent);
+    assert!(
+        path.reordering.extent_max >= 5 && path.reordering.extent_max <= 16,
+        "{:?}",
+        path.reordering
+    );
+    // Held frames that are released together have one another before them.
+    let three = path.reordering.three_reordered;
+    assert!(
+        three <= injected.reordered && three + injected.reordered / 100 >= injected.reordered,
+        "{three}"
+    );
+    assert_eq!(path.reordering.too_late, 0);
+}
