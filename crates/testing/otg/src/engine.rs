@@ -4,15 +4,15 @@
 //! ends it.
 
 use crate::capture::Capture;
-use crate::config::{Config, Limit, NewRate};
+use crate::config::{Config, FlowConfig, Limit, NewRate};
 use crate::hosts::Mac;
 use crate::metrics::{FlowSnapshot, PortSnapshot, Rates, Snapshot};
 use crate::neighbours::{Neighbours, Ping};
 use crate::node::Wrong;
 use crate::packet::CHECK_SEQUENCE_BYTES;
 use forebay_packet::{Burst, PortError, PortState};
-use forebay_ports::Clock;
-use forebay_tester::device::Device;
+use forebay_ports::{Clock, PortSpec};
+use forebay_tester::device::{self, Device};
 use forebay_tester::path::{Path, Received};
 use forebay_tester::schedule::Shape;
 use forebay_tester::sender::{Sender, Window};
@@ -168,9 +168,25 @@ fn open(devices: &mut dyn Devices, config: &Config) -> Result<Option<Opened>, Wr
     if locations.is_empty() {
         return Ok(None);
     }
-    let opened = devices.open(&locations).map(Some);
-    opened.map_err(|(index, message)| Wrong {
+    let opened = devices.open(&locations);
+    let opened = opened.map_err(|(index, message)| Wrong {
         path: format!("ports[{index}].location"),
+        message,
+    })?;
+    for flow in &config.flows {
+        lengths_fit(flow, &locations[flow.tx])?;
+    }
+    Ok(Some(opened))
+}
+
+/// Whether the interface of a flow takes its frames. Ports in memory take all.
+fn lengths_fit(flow: &FlowConfig, location: &str) -> Result<(), Wrong> {
+    let Ok(spec) = PortSpec::parse(&format!("0@{location}")) else {
+        return Ok(());
+    };
+    let fit = device::frames_fit(&spec, flow.stream.frames.templates());
+    fit.map_err(|message| Wrong {
+        path: format!("flows[{}].size", flow.place),
         message,
     })
 }
@@ -307,7 +323,7 @@ impl<'a> Loop<'a> {
     }
 
     fn is_resting(&self) -> bool {
-        let sends = |(flow, config): (&Flow<'_>, &crate::config::FlowConfig)| flow.is_sending(config.limit);
+        let sends = |(flow, config): (&Flow<'_>, &FlowConfig)| flow.is_sending(config.limit);
         let is_sending = self.flows.iter().zip(&self.config.flows).any(sends);
         !is_sending && self.clock.now_ns() > self.heard_ns + QUIET_NS
     }
@@ -617,12 +633,11 @@ impl<'a> Loop<'a> {
     fn snapshot(&mut self) -> Snapshot {
         let now_ns = self.clock.now_ns();
         let flows = self.flows.iter().zip(&self.config.flows);
-        let flow = |(flow, config): (&Flow<'_>, &crate::config::FlowConfig)| flow.snapshot(config.limit, now_ns);
+        let flow = |(flow, config): (&Flow<'_>, &FlowConfig)| flow.snapshot(config.limit, now_ns);
         let flows: Vec<FlowSnapshot> = flows.map(flow).collect();
         for (index, (counters, rates)) in self.counters.iter_mut().zip(&self.port_rates).enumerate() {
             counters.rates = rates.at(now_ns, counters.counted());
-            let sends =
-                |(flow, config): (&FlowSnapshot, &crate::config::FlowConfig)| config.tx == index && flow.is_sending;
+            let sends = |(flow, config): (&FlowSnapshot, &FlowConfig)| config.tx == index && flow.is_sending;
             counters.is_sending = flows.iter().zip(&self.config.flows).any(sends);
             counters.is_capturing = self.captures[index].is_on();
             let port = self.device.as_ref().map(|device| &device.ports[self.ports[index]].port);

@@ -361,9 +361,15 @@ impl TrialResults {
         self.streams.iter().map(|stream| stream.unsent + stream.refused).sum()
     }
 
-    /// Whether every frame came back once, with the right content.
+    /// Whether every frame came back once, with the right content. A stream of which no frame could be sent shows
+    /// nothing.
     pub fn is_perfect(&self) -> bool {
-        self.lost() == 0 && self.streams.iter().all(StreamResults::is_right)
+        let is_silent = |stream: &StreamResults| stream.sent == 0 && stream.unsent + stream.refused > 0;
+        self.lost() == 0
+            && self
+                .streams
+                .iter()
+                .all(|stream| stream.is_right() && !is_silent(stream))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::schedule::Shape;
 use crate::search::{
     Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, has_frames, rfc2544, rfc2889, search, search_and_confirm,
 };
-use crate::setup::Test;
+use crate::setup::{Target, Test};
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, Silent, run_trial};
 use std::time::{Duration, Instant};
@@ -149,6 +149,7 @@ impl<'a> Session<'a> {
     /// When a port is out of order, in words.
     pub fn run(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         self.test.rates_fit().map_err(|problem| problem.message)?;
+        self.test.lengths_fit(&self.streams)?;
         let mut results = self.results()?;
         for _ in 0..*self.test.file.trials.get_ref() {
             let trial = self.trial(self.test.plan(), progress)?;
@@ -186,6 +187,7 @@ impl<'a> Session<'a> {
     ) -> Result<Results, String> {
         let goals = self.test.goals()?;
         let limits = self.limits(&goals)?;
+        self.test.lengths_fit(&self.streams)?;
         let mut results = self.results()?;
         let mut measurer = self.measurer(progress)?;
         results.searches = match confirmation {
@@ -212,6 +214,9 @@ impl<'a> Session<'a> {
         } else {
             entry.frame_bytes.iter().map(|size| *size.get_ref()).collect()
         };
+        if let (Target::Interfaces(_), Some(longest)) = (&self.test.target, sizes.iter().max()) {
+            self.test.lengths_fit(&self.test.resized(*longest)?)?;
+        }
         let mut results = self.results()?;
         for (at, size) in sizes.iter().enumerate() {
             let (in_part, why) = match self.rfc2544_of(*size, progress) {
@@ -259,7 +264,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When it cannot be made, or the caller stops the test, in words.
     pub(crate) fn renew(&mut self, ageing_s: f64, progress: &mut dyn Progress) -> Result<(), String> {
-        if matches!(self.test.target, crate::setup::Target::Interfaces(_)) {
+        if matches!(self.test.target, Target::Interfaces(_)) {
             return wait(Duration::from_secs_f64(ageing_s), progress);
         }
         let is_simulated = self.device.is_simulated;

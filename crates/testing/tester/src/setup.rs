@@ -211,6 +211,17 @@ impl Test {
         Ok(device)
     }
 
+    /// Whether the device takes frames as long as those of streams, as far as that is known before they are sent.
+    ///
+    /// # Errors
+    /// Which are too long, in words.
+    pub fn lengths_fit(&self, streams: &[Stream]) -> Result<(), String> {
+        match &self.target {
+            Target::Interfaces(specs) => device::lengths_fit(specs, streams),
+            Target::Wire | Target::Program | Target::Chip(_) => Ok(()),
+        }
+    }
+
     /// What figures hang on when the device is a chip.
     pub fn chip(&self) -> Option<ChipRemarks> {
         match &self.target {

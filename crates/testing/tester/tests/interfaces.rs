@@ -62,6 +62,21 @@ fn a_known_delay_is_found_on_a_cable() {
     assert_eq!(path.lost, 0);
 }
 
+/// Before any traffic, and with what to do.
+#[test]
+#[ignore = "interfaces named by TESTER_INTERFACES, with an MTU of less than 8,986"]
+fn frames_that_an_interface_does_not_take_are_refused() {
+    let test = read(&text("", "pps = 1000").replace("bytes = 60", "bytes = [60, 9000]"));
+    let mut session = Session::open(&test).unwrap_or_else(|error| panic!("{error}"));
+    let refused = |said: Result<forebay_tester::Results, String>| {
+        let error = said.err().expect("too long");
+        assert!(error.starts_with("a: frames of 9000 bytes are too long"), "{error}");
+        assert!(error.contains(" mtu 8986`"), "{error}");
+    };
+    refused(session.run(&mut Silent));
+    refused(session.search(&mut Silent));
+}
+
 /// As many frames as the interface takes: what is refused is no loss.
 #[test]
 #[ignore = "interfaces named by TESTER_INTERFACES"]

@@ -26,7 +26,7 @@ Examples:
   forebay tester run test.toml --wire                              the tester itself
   forebay tester search test.toml                                  the highest load without loss, and with little
   forebay tester evaluate experiments/update-responsiveness --quick    how soon a new rule acts
-Exit codes: 1 when a frame is lost, duplicated or wrong, or a search finds nothing; 2 also when a test was stopped before \
+Exit codes: 1 when a frame is lost, duplicated or wrong, a stream can send none, or a search finds nothing; 2 also when a test was stopped before \
 its end. Every key of a test file: docs/tester.md")]
 pub struct Arguments {
     #[command(subcommand)]

@@ -1,6 +1,7 @@
 //! Interfaces of the system, with anything between them.
 
 use super::Device;
+use crate::stream::Stream;
 use forebay_packet::PortState;
 use forebay_ports::{OpenError, OpenOptions, PortKind, PortSpec, open};
 use std::time::{Duration, Instant};
@@ -10,6 +11,10 @@ const LINK_WAIT: Duration = Duration::from_secs(3);
 
 /// How often it is looked whether they have.
 const LINK_LOOK: Duration = Duration::from_millis(10);
+
+/// Bytes of an Ethernet header and of a VLAN tag, which do not count for an MTU.
+const ETHERNET_HEADER: usize = 14;
+const TAG: usize = 4;
 
 /// Whether the interface of a port is there; true of ports that need none.
 ///
@@ -72,5 +77,63 @@ pub fn wait_for_links(specs: &[PortSpec], device: &Device) -> Result<(), String>
             }
             Some(_) => std::thread::sleep(LINK_LOOK),
         }
+    }
+}
+
+/// Whether the interfaces take all frames of streams: each longer one would be refused when it is due.
+///
+/// # Errors
+/// Which stream has longer ones, in words.
+pub(crate) fn lengths_fit(specs: &[PortSpec], streams: &[Stream]) -> Result<(), String> {
+    for stream in streams {
+        if let Some(spec) = specs.iter().find(|spec| spec.number == stream.from) {
+            frames_fit(spec, stream.frames.templates()).map_err(|message| format!("{}: {message}", stream.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the interface of a port takes frames that are as long as these; true of ports that need none.
+///
+/// # Errors
+/// How long they may be, in words.
+pub fn frames_fit(spec: &PortSpec, frames: &[Vec<u8>]) -> Result<(), String> {
+    let named = interface_of(spec).and_then(|name| Some((name, forebay_ports::link(name)?.mtu? as usize)));
+    let Some((name, mtu)) = named else { return Ok(()) };
+    match longest_beyond(mtu, frames) {
+        None => Ok(()),
+        Some(bytes) => Err(format!(
+            "frames of {bytes} bytes are too long for the interface {name}, whose MTU is {mtu}: `ip link set {name} mtu {}`, and \
+             the same for the other end",
+            bytes - ETHERNET_HEADER
+        )),
+    }
+}
+
+/// The length of the longest frame that an interface with this MTU does not take.
+fn longest_beyond(mtu: usize, frames: &[Vec<u8>]) -> Option<usize> {
+    let is_tagged = |frame: &[u8]| matches!(frame.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
+    let room = |frame: &[u8]| mtu + ETHERNET_HEADER + if is_tagged(frame) { TAG } else { 0 };
+    let beyond = frames.iter().filter(|frame| frame.len() > room(frame));
+    beyond.map(Vec::len).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_ethernet_do_not_count_for_an_mtu() {
+        let frame = |bytes: usize, ether_type: [u8; 2]| {
+            let mut frame = vec![0; bytes];
+            frame[12..14].copy_from_slice(&ether_type);
+            frame
+        };
+        let (plain, tagged) = ([0x08, 0x00], [0x81, 0x00]);
+        let fitting = [frame(60, plain), frame(1514, plain), frame(1518, tagged)];
+        assert_eq!(longest_beyond(1500, &fitting), None);
+        let longer = [frame(1515, plain), frame(1519, tagged), frame(60, plain)];
+        assert_eq!(longest_beyond(1500, &longer), Some(1519));
+        assert_eq!(longest_beyond(1500, &longer[..1]), Some(1515));
     }
 }

@@ -16,7 +16,8 @@ mod slow;
 mod wire;
 
 pub use chip::{chip, line_rate};
-pub use interfaces::{interface_exists, interfaces, wait_for_links};
+pub(crate) use interfaces::lengths_fit;
+pub use interfaces::{frames_fit, interface_exists, interfaces, wait_for_links};
 pub use program::{chain, program};
 pub use slow::{Processor, slow};
 pub use wire::{end_of, wire};
