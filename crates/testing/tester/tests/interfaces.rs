@@ -90,18 +90,21 @@ fn as_fast_as_possible() {
     assert!(stream.sent > 0);
 }
 
-/// Ten million frames over the cable: what is done to them on purpose is counted exactly, as in memory. Some more are
-/// due, since those of a pause of the machine may remain unsent.
+/// Ten million frames over the cable: what is done to them on purpose is counted exactly, as in memory. Frames that are due
+/// in a pause of the machine may remain unsent, so it is repeated until as many were sent.
 #[test]
 #[ignore = "interfaces named by TESTER_INTERFACES; 10 million frames"]
 fn what_is_injected_is_counted_exactly_on_a_cable() {
     let text = text(FAULTS, "pps = 200_000")
-        .replace("duration_s = 2\n", "duration_s = 52.5\n")
+        .replace("duration_s = 2\n", "duration_s = 10\n")
         .replace("warm_up_s = 0.2", "warm_up_s = 0");
-    let found = run(&text);
-    let sent = found.trials[0].streams[0].sent;
-    assert!(sent >= 10_000_000, "{sent} frames: the machine is too busy");
-    assert_counted_exactly(&found);
+    let mut sent = 0;
+    while sent < 10_000_000 {
+        let found = run(&text);
+        assert_counted_exactly(&found);
+        sent += found.trials[0].streams[0].sent;
+    }
+    println!("{sent} frames");
 }
 
 /// Random delays are found with their distributions. They are long beside the pauses of a machine with other work,
