@@ -56,7 +56,7 @@ pub struct Results {
     pub rfc2544: Vec<SizeResults>,
     #[serde(default)]
     pub rfc2889: Option<crate::search::rfc2889::BridgeResults>,
-    /// Why a search ended before its result was known, or a test of RFC 2544 before all frame sizes were measured, in words.
+    /// Why a search ended before its result was known, or tests of RFC 2544 or RFC 2889 before all was measured, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<String>,
     /// What was lost, duplicated and reordered on purpose, in all trials.

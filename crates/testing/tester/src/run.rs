@@ -245,17 +245,20 @@ impl<'a> Session<'a> {
         rfc2544::test_size(self, size, &goals, &limits, scale, progress)
     }
 
-    /// Runs the tests of RFC 2889 for a bridge that learns.
+    /// Runs the tests of RFC 2889 for a bridge that learns. Those that end early have what was known by then:
+    /// [`Results::ended_by`].
     ///
     /// # Errors
-    /// When the file has no table `[rfc2889]`, or a trial cannot be run, in words.
+    /// When the file has no table `[rfc2889]`, or the first trial cannot be run, in words.
     pub fn rfc2889(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         let entry = self.test.file.rfc2889.as_ref();
         let entry = entry
             .ok_or("the tests of RFC 2889 need a table [rfc2889] in the file")?
             .get_ref();
         let mut results = self.results_without_self_test();
-        results.rfc2889 = Some(rfc2889::test(self, entry, progress)?);
+        let found = rfc2889::test(self, entry, progress)?;
+        results.ended_by = found.ended_by.clone();
+        results.rfc2889 = Some(found);
         Ok(self.finished(results))
     }
 

@@ -296,6 +296,7 @@ fn every_field_of_the_results_is_described() {
         broadcast_pps: None,
         broadcast_limited_by: LimitedBy::Device,
         attempts: Vec::new(),
+        ended_by: None,
     };
     keys(&serde_json::to_value(bridge).expect("JSON"), &mut all);
     all.sort_unstable();

@@ -4,7 +4,7 @@ mod support;
 
 use forebay_tester::search::LimitedBy;
 use forebay_tester::search::rfc2889::BridgeResults;
-use forebay_tester::{Session, Silent, report};
+use forebay_tester::{Progress, Session, Silent, report};
 use support::{problems, read};
 
 fn bridge(size: u32, addresses_max: u32) -> String {
@@ -43,6 +43,55 @@ fn the_capacity_of_a_bridge_is_found_exactly() {
         (found.broadcast_pps, found.broadcast_limited_by),
         (Some(40_000.0), LimitedBy::HighestLoad)
     );
+}
+
+/// Stops the test at a call.
+struct StopsAt {
+    calls: u32,
+    last: u32,
+}
+
+impl Progress for StopsAt {
+    fn at(&mut self, _share: f64, _sent: u64, _received: u64) -> bool {
+        self.calls += 1;
+        self.calls < self.last
+    }
+}
+
+/// With a bridge that is given minutes to forget, the first results took hours.
+#[test]
+fn a_test_that_is_stopped_has_what_was_known() {
+    let test = read(&bridge(100, 1000));
+    let run = |last| {
+        let mut session = Session::open(&test).expect("a device").in_simulated_time();
+        let mut progress = StopsAt { calls: 0, last };
+        let found = session.rfc2889(&mut progress);
+        (found, progress.calls)
+    };
+    let (whole, calls) = run(u32::MAX);
+    let whole = whole.expect("results").rfc2889.expect("of a bridge");
+    assert_eq!(whole.ended_by, None);
+    let error = run(1).0.expect_err("nothing is known yet");
+    assert!(error.contains("was stopped"), "{error}");
+    let mut parts = Vec::new();
+    for last in (1..=20).map(|part| calls * part / 20) {
+        let Ok(results) = run(last).0 else { continue };
+        let found = results.rfc2889.clone().expect("of a bridge");
+        assert!(results.ended_by.as_ref().is_some_and(|why| why.contains("was stopped")));
+        assert_eq!(found.attempts[..], whole.attempts[..found.attempts.len()]);
+        assert!(found.caching_capacity <= whole.caching_capacity);
+        assert!(found.capacity_is_at_least || found.caching_capacity == whole.caching_capacity);
+        assert_eq!(found.broadcast_pps, None);
+        let text = report::text(&results);
+        assert!(
+            text.contains("broadcast frames (§5.9): not measured") && text.contains("ended early"),
+            "{text}"
+        );
+        parts.push((found.caching_capacity, found.learning_rate_per_s as u64));
+    }
+    assert!(parts.is_sorted(), "{parts:?}");
+    let all = (whole.caching_capacity, whole.learning_rate_per_s as u64);
+    assert_eq!(parts.last(), Some(&all), "stopped while broadcast frames are sent");
 }
 
 /// No thread sends as much: what it cannot send is no limit of the bridge.

@@ -92,6 +92,10 @@ fn bridge(found: &BridgeResults, out: &mut String) {
             "  limited by the tester, which could not send {unsent} frames: the bridge may learn more"
         );
     }
+    if found.ended_by.is_some() {
+        out.push_str("broadcast frames (§5.9): not measured\n");
+        return;
+    }
     let broadcast = found.broadcast_pps.map_or("none without loss".to_string(), rate);
     let _ = writeln!(
         out,

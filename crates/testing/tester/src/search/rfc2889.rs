@@ -40,7 +40,7 @@ const MARGIN: f64 = 1.02;
 const TRIES: usize = 3;
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct BridgeResults {
     /// Addresses behind one port that are all learned; 0 when not even one is.
@@ -62,6 +62,10 @@ pub struct BridgeResults {
     #[serde(default)]
     pub broadcast_limited_by: LimitedBy,
     pub attempts: Vec<Attempt>,
+    /// Why the tests ended before all of them were made: capacity and rate are then what is known at least, and broadcast
+    /// frames were not measured. None otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
 }
 
 /// Addresses that were to be learned.
@@ -92,62 +96,102 @@ impl Attempt {
     }
 }
 
-/// Runs the tests.
+/// Runs the tests. Those that end early have what was known by then: [`BridgeResults::ended_by`].
 ///
 /// # Errors
-/// When a trial cannot be run, in words.
+/// When the first attempt cannot be made, or is stopped, in words.
 pub fn test(
     session: &mut Session<'_>,
     entry: &BridgeEntry,
     progress: &mut dyn Progress,
 ) -> Result<BridgeResults, String> {
-    let mut attempts = Vec::new();
-    // A frame to an address is sent at most twice, and flooded by all ports but one.
-    let copies = 2 * session.port_count().saturating_sub(1) as u64;
-    let mut learned = |addresses: u64, pps: f64, session: &mut Session<'_>, progress: &mut dyn Progress| {
-        let mut verdict = None;
-        for _ in 0..TRIES {
-            let attempt = attempt(session, entry, addresses, pps, progress)?;
-            attempts.push(attempt);
-            verdict = attempt.verdict(copies);
-            if verdict.is_some() {
-                break;
-            }
-        }
-        Ok::<Option<bool>, String>(verdict)
-    };
-    let (capacity, capacity_limited_by) = {
-        let mut works = |addresses| learned(addresses, entry.learning_pps, session, progress);
-        largest(entry.addresses_max, &mut works)?
-    };
-    let (mut rate, mut rate_limited_by) = (0.0, capacity_limited_by);
-    if capacity > 0 {
-        rate = entry.pps_max;
-        rate_limited_by = limit(learned(capacity, entry.pps_max, session, progress)?);
-        if rate_limited_by != LimitedBy::HighestLoad {
-            let (mut low, mut high) = (entry.learning_pps.min(entry.pps_max), entry.pps_max);
-            while high - low > WIDTH * high {
-                let middle = (low * high).sqrt();
-                match limit(learned(capacity, middle, session, progress)?) {
-                    LimitedBy::HighestLoad => low = middle,
-                    limited_by => (high, rate_limited_by) = (middle, limited_by),
-                }
-            }
-            rate = low;
+    let mut found = BridgeResults::default();
+    match measure(session, entry, &mut found, progress) {
+        Err(why) if found.attempts.is_empty() => Err(why),
+        ended => {
+            found.ended_by = ended.err();
+            Ok(found)
         }
     }
-    let (broadcast_pps, broadcast_limited_by) = broadcast(session, entry, progress)?;
-    Ok(BridgeResults {
-        caching_capacity: capacity,
-        capacity_is_at_least: capacity_limited_by != LimitedBy::Device,
-        capacity_limited_by,
-        learning_rate_per_s: rate,
-        learning_rate_is_at_least: capacity > 0 && rate_limited_by != LimitedBy::Device,
-        learning_rate_limited_by: rate_limited_by,
-        broadcast_pps,
-        broadcast_limited_by,
-        attempts,
-    })
+}
+
+/// Makes one test after another. What each knows of its result is there at any time, as the least that it may be.
+fn measure(
+    session: &mut Session<'_>,
+    entry: &BridgeEntry,
+    found: &mut BridgeResults,
+    progress: &mut dyn Progress,
+) -> Result<(), String> {
+    (found.capacity_is_at_least, found.learning_rate_is_at_least) = (true, true);
+    let mut works = |addresses| {
+        learned(
+            session,
+            entry,
+            (addresses, entry.learning_pps),
+            &mut found.attempts,
+            progress,
+        )
+    };
+    let (capacity, limited_by) = (&mut found.caching_capacity, &mut found.capacity_limited_by);
+    largest(entry.addresses_max, capacity, limited_by, &mut works)?;
+    found.capacity_is_at_least = found.capacity_limited_by != LimitedBy::Device;
+    learning_rate(session, entry, found, progress)?;
+    (found.broadcast_pps, found.broadcast_limited_by) = broadcast(session, entry, progress)?;
+    Ok(())
+}
+
+/// Searches the highest rate at which as many addresses as the capacity allows are all learned.
+fn learning_rate(
+    session: &mut Session<'_>,
+    entry: &BridgeEntry,
+    found: &mut BridgeResults,
+    progress: &mut dyn Progress,
+) -> Result<(), String> {
+    let capacity = found.caching_capacity;
+    if capacity == 0 {
+        found.learning_rate_limited_by = found.capacity_limited_by;
+        found.learning_rate_is_at_least = false;
+        return Ok(());
+    }
+    let mut at = |pps: f64| learned(session, entry, (capacity, pps), &mut found.attempts, progress).map(limit);
+    // At this rate they were learned while the capacity was searched.
+    found.learning_rate_per_s = entry.learning_pps.min(entry.pps_max);
+    let (mut high, mut limited_by) = (entry.pps_max, at(entry.pps_max)?);
+    if limited_by == LimitedBy::HighestLoad {
+        found.learning_rate_per_s = high;
+    }
+    while high - found.learning_rate_per_s > WIDTH * high {
+        let middle = (found.learning_rate_per_s * high).sqrt();
+        match at(middle)? {
+            LimitedBy::HighestLoad => found.learning_rate_per_s = middle,
+            other => (high, limited_by) = (middle, other),
+        }
+    }
+    found.learning_rate_limited_by = limited_by;
+    found.learning_rate_is_at_least = limited_by != LimitedBy::Device;
+    Ok(())
+}
+
+/// Whether all of so many addresses are learned at a rate; none when frames that the tester did not send leave it open.
+fn learned(
+    session: &mut Session<'_>,
+    entry: &BridgeEntry,
+    (addresses, pps): (u64, f64),
+    attempts: &mut Vec<Attempt>,
+    progress: &mut dyn Progress,
+) -> Result<Option<bool>, String> {
+    // A frame to an address is sent at most twice, and flooded by all ports but one.
+    let copies = 2 * session.port_count().saturating_sub(1) as u64;
+    let mut verdict = None;
+    for _ in 0..TRIES {
+        let attempt = attempt(session, entry, addresses, pps, progress)?;
+        attempts.push(attempt);
+        verdict = attempt.verdict(copies);
+        if verdict.is_some() {
+            break;
+        }
+    }
+    Ok(verdict)
 }
 
 /// What limits a search whose highest attempt has this verdict.
@@ -159,22 +203,28 @@ fn limit(verdict: Option<bool>) -> LimitedBy {
     }
 }
 
-/// The largest number up to `most` that works, by bisection, and why no larger one does; 0 when 1 does not. A number
-/// without a verdict bounds the result from above, which is then limited by the tester.
-fn largest(most: u64, works: &mut dyn FnMut(u64) -> Result<Option<bool>, String>) -> Result<(u64, LimitedBy), String> {
-    let mut limited_by = limit(works(most)?);
-    if limited_by == LimitedBy::HighestLoad {
-        return Ok((most, limited_by));
+/// Searches the largest number up to `most` that works, by bisection, and why no larger one does. `found` is the largest
+/// that is known to work, from 0. A number without a verdict bounds the result from above, which is then limited by the
+/// tester.
+fn largest(
+    most: u64,
+    found: &mut u64,
+    limited_by: &mut LimitedBy,
+    works: &mut dyn FnMut(u64) -> Result<Option<bool>, String>,
+) -> Result<(), String> {
+    *limited_by = limit(works(most)?);
+    if *limited_by == LimitedBy::HighestLoad {
+        *found = most;
     }
-    let (mut low, mut high) = (0, most);
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
+    let mut high = most;
+    while high - *found > 1 {
+        let middle = *found + (high - *found) / 2;
         match limit(works(middle)?) {
-            LimitedBy::HighestLoad => low = middle,
-            other => (high, limited_by) = (middle, other),
+            LimitedBy::HighestLoad => *found = middle,
+            other => (high, *limited_by) = (middle, other),
         }
     }
-    Ok((low, limited_by))
+    Ok(())
 }
 
 fn attempt(
@@ -357,25 +407,32 @@ const EMPTY: Tag = Tag {
 mod tests {
     use super::*;
 
+    /// The largest of 100 that works.
+    fn found(works: impl Fn(u64) -> Option<bool>) -> (u64, LimitedBy) {
+        let (mut found, mut limited_by) = (0, LimitedBy::default());
+        largest(100, &mut found, &mut limited_by, &mut |addresses| Ok(works(addresses))).expect("no error");
+        (found, limited_by)
+    }
+
     #[test]
     fn the_largest_that_works_is_found() {
         for capacity in [0, 1, 5, 99, 100] {
-            let found = largest(100, &mut |addresses| Ok(Some(addresses <= capacity)));
+            let found = found(|addresses| Some(addresses <= capacity));
             let limited_by = match capacity {
                 100 => LimitedBy::HighestLoad,
                 _ => LimitedBy::Device,
             };
-            assert_eq!(found, Ok((capacity, limited_by)));
+            assert_eq!(found, (capacity, limited_by));
         }
     }
 
     #[test]
     fn what_the_tester_cannot_send_is_no_limit_of_the_bridge() {
-        let found = largest(100, &mut |addresses| Ok((addresses <= 40).then_some(true)));
-        assert_eq!(found, Ok((40, LimitedBy::Tester)));
+        let most = found(|addresses| (addresses <= 40).then_some(true));
+        assert_eq!(most, (40, LimitedBy::Tester));
         // More than could be sent in the first attempt, and a bridge that has less room than that.
-        let found = largest(100, &mut |addresses| Ok((addresses <= 60).then_some(addresses <= 20)));
-        assert_eq!(found, Ok((20, LimitedBy::Device)));
+        let most = found(|addresses| (addresses <= 60).then_some(addresses <= 20));
+        assert_eq!(most, (20, LimitedBy::Device));
     }
 
     #[test]
