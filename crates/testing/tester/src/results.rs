@@ -103,6 +103,9 @@ pub struct TrialResults {
     pub foreign: u64,
     pub polling: PollingResults,
     pub was_stopped: bool,
+    /// Ports whose interfaces had no link for a part of the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_links: Vec<u32>,
     /// Frames inside the device when the measured time began and ended, where it gives back one for each.
     #[serde(default)]
     pub held: [u64; 2],
@@ -269,6 +272,7 @@ impl TrialResults {
                 disturbed_share: (trial.polling.disturbed_ns as f64 / trial.measured_ns as f64).min(1.0),
             },
             was_stopped: trial.was_stopped,
+            lost_links: std::mem::take(&mut trial.lost_links),
             held: trial.held,
             backlog: trial.backlog,
             doubts: Vec::new(),
@@ -282,6 +286,7 @@ impl TrialResults {
         if self.was_stopped {
             doubts.push("the trial was stopped before its end".to_string());
         }
+        doubts.extend(self.lost_links_text());
         if self.is_disturbed() {
             doubts.push(format!(
                 "the machine disturbed {:.1} % of the time ({} pauses, the longest {})",
@@ -302,6 +307,22 @@ impl TrialResults {
             ));
         }
         doubts
+    }
+
+    /// Ports that lost their links, in words; none when none did.
+    fn lost_links_text(&self) -> Option<String> {
+        let ports: Vec<String> = self.lost_links.iter().map(u32::to_string).collect();
+        let text = format!(
+            "no link at port {} for a part of the trial: the interface, or what it is connected with, was set down or deleted",
+            ports.join(", ")
+        );
+        (!ports.is_empty()).then_some(text)
+    }
+
+    /// Why what is missing says nothing of the device: `test` was stopped, or a port had no link. None otherwise.
+    pub fn why_void(&self, test: &str) -> Option<String> {
+        let stopped = self.was_stopped.then(|| format!("the {test} was stopped"));
+        stopped.or_else(|| self.lost_links_text())
     }
 
     /// Whether the machine disturbed more of it than may be.
@@ -362,10 +383,12 @@ impl TrialResults {
     }
 
     /// Whether every frame came back once, with the right content. A stream of which no frame could be sent shows
-    /// nothing.
+    /// nothing, and neither does a port without a link.
     pub fn is_perfect(&self) -> bool {
         let is_silent = |stream: &StreamResults| stream.sent == 0 && stream.unsent + stream.refused > 0;
-        self.lost() == 0
+        let has_links = self.lost_links.is_empty();
+        has_links
+            && self.lost() == 0
             && self
                 .streams
                 .iter()

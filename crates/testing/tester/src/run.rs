@@ -162,8 +162,8 @@ impl<'a> Session<'a> {
         Ok(self.finished(results))
     }
 
-    /// Runs the search of the file, after a self test. One that is stopped has what was known by then, marked as
-    /// incomplete: [`Results::ended_by`].
+    /// Runs the search of the file, after a self test. One that is stopped, or whose interfaces lose their links, has what
+    /// was known by then, marked as incomplete: [`Results::ended_by`].
     ///
     /// # Errors
     /// When the file does not say enough for a search, or a trial cannot be run, in words.
@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
             Some(confirmation) => search_and_confirm(&goals, limits.searched, confirmation, &mut measurer)?,
             None => search(&goals, limits.searched, &mut measurer)?,
         };
-        results.ended_by = measurer.is_stopped().then(|| STOPPED.to_string());
+        results.ended_by = measurer.ended_by();
         drop(measurer);
         for found in &mut results.searches {
             found.limited_by = limits.limited_by(found.limited_by);
@@ -377,7 +377,7 @@ impl<'a> Session<'a> {
         Ok(SessionMeasurer {
             session: self,
             progress,
-            is_stopped: false,
+            ended_by: None,
         })
     }
 
@@ -437,9 +437,6 @@ fn wait(time: Duration, progress: &mut dyn Progress) -> Result<(), String> {
     Ok(())
 }
 
-/// Why a search has ended that the caller has stopped.
-const STOPPED: &str = "the search was stopped";
-
 /// Why the tests of RFC 2544 ended, which frame sizes they measured in part, and which not at all.
 fn rfc2544_ended_by(why: &str, in_part: &[usize], not_measured: &[usize]) -> String {
     let mut text = why.to_string();
@@ -455,16 +452,16 @@ fn rfc2544_ended_by(why: &str, in_part: &[usize], not_measured: &[usize]) -> Str
 struct SessionMeasurer<'s, 'a> {
     session: &'s mut Session<'a>,
     progress: &'s mut dyn Progress,
-    is_stopped: bool,
+    ended_by: Option<String>,
 }
 
 impl Measurer for SessionMeasurer<'_, '_> {
     fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
         let plan = self.session.plan_at(pps, seconds)?;
         let trial = self.session.trial(plan, self.progress)?;
-        self.is_stopped = trial.was_stopped;
-        if trial.was_stopped {
-            return Err(STOPPED.to_string());
+        self.ended_by = trial.why_void("search");
+        if let Some(why) = &self.ended_by {
+            return Err(why.clone());
         }
         has_frames(&trial, pps, seconds)?;
         let expected = trial.expected();
@@ -478,8 +475,8 @@ impl Measurer for SessionMeasurer<'_, '_> {
         })
     }
 
-    fn is_stopped(&self) -> bool {
-        self.is_stopped
+    fn ended_by(&self) -> Option<String> {
+        self.ended_by.clone()
     }
 }
 

@@ -151,6 +151,8 @@ pub struct Trial {
     pub held: [u64; 2],
     /// Whether ever more packets waited in the device: what a longer trial would lose.
     pub backlog: Option<Backlog>,
+    /// Ports that had no link for a part of it, and had one before.
+    pub lost_links: Vec<u32>,
 }
 
 /// Ports where a stream comes out, each with the frames that should, and what was measured.
@@ -245,6 +247,8 @@ struct Run<'a> {
     was_stopped: bool,
     ended_ns: u64,
     held: [Option<u64>; 2],
+    /// Ports that had no link for a part of it.
+    lost_links: Vec<u32>,
     /// Packets inside the device when half of the measured time had passed, and when it ended.
     waiting: [Option<u64>; 2],
     /// What this thread has had of a processor, when the measured time begins and ends.
@@ -308,6 +312,7 @@ impl<'a> Run<'a> {
             was_stopped: false,
             ended_ns: 0,
             held: [None; 2],
+            lost_links: Vec::new(),
             waiting: [None; 2],
             thread_ns: [0; 2],
             is_simulated: clock.is_simulated(),
@@ -327,6 +332,7 @@ impl<'a> Run<'a> {
         progress: &mut dyn Progress,
     ) -> Result<(), PortError> {
         let mut rounds = 0u64;
+        self.look_at_links(device);
         loop {
             let now_ns = clock.now_ns() - self.start_ns;
             if now_ns >= self.window.from_ns && self.held[0].is_none() {
@@ -338,6 +344,7 @@ impl<'a> Run<'a> {
                 self.waiting[0] = device.waiting();
             }
             if now_ns >= self.window.end_ns {
+                self.look_at_links(device);
                 self.ended_ns = now_ns;
                 self.waiting[1] = device.waiting();
                 self.held[1] = Some(self.inside());
@@ -346,13 +353,25 @@ impl<'a> Run<'a> {
             }
             self.round(now_ns, device, clock)?;
             rounds += 1;
-            if rounds.is_multiple_of(ROUNDS_TOLD) && !self.tell(now_ns, progress) {
-                self.was_stopped = true;
-                self.ended_ns = now_ns;
-                return Ok(());
+            if rounds.is_multiple_of(ROUNDS_TOLD) {
+                self.look_at_links(device);
+                if !self.tell(now_ns, progress) {
+                    self.was_stopped = true;
+                    self.ended_ns = now_ns;
+                    return Ok(());
+                }
             }
             if clock.is_simulated() {
                 self.advance(device, clock);
+            }
+        }
+    }
+
+    /// Notes ports that have lost their links.
+    fn look_at_links(&mut self, device: &mut Device) {
+        for number in device.without_link() {
+            if !self.lost_links.contains(&number) {
+                self.lost_links.push(number);
             }
         }
     }
@@ -647,6 +666,7 @@ impl<'a> Run<'a> {
             drops: Vec::new(),
             was_stopped: self.was_stopped,
             held: self.held.map(Option::unwrap_or_default),
+            lost_links: self.lost_links,
         }
     }
 }

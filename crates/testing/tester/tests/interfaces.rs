@@ -11,6 +11,7 @@ mod support;
 use forebay_tester::impairment::Delay;
 use forebay_tester::{Overrides, Session, Silent, Test, report};
 use std::process::Command;
+use std::time::Duration;
 use support::{FAULTS, Repository, assert_counted_exactly, kolmogorov};
 
 fn text(more: &str, rate: &str) -> String {
@@ -142,16 +143,41 @@ fn known_distributions_of_delay_are_found_on_a_cable() {
     }
 }
 
-/// Interfaces va and vb in a network namespace, which ends with this.
+/// Interfaces va, which is up, and vb in a network namespace, which ends with this.
 struct Namespace(String);
 
 impl Namespace {
+    /// None without root, of which it says so.
+    fn new(name: &str) -> Option<Namespace> {
+        let name = format!("forebay-tester-{name}-{}", std::process::id());
+        let added = Command::new("ip").args(["netns", "add", &name]).status();
+        if !added.is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED: this test needs root to make network namespaces");
+            return None;
+        }
+        let namespace = Namespace(name);
+        assert!(namespace.ip("link add va type veth peer name vb") && namespace.ip("link set va up"));
+        Some(namespace)
+    }
+
     fn ip(&self, arguments: &str) -> bool {
         let words = ["-n", &self.0].into_iter().chain(arguments.split_whitespace());
         Command::new("ip")
             .args(words)
             .status()
             .is_ok_and(|status| status.success())
+    }
+
+    /// Runs an ignored test of this file there.
+    fn runs(&self, test: &str) -> bool {
+        let mut command = Command::new("ip");
+        command
+            .args(["netns", "exec", &self.0])
+            .arg(std::env::current_exe().expect("this test"));
+        command
+            .args(["--exact", test, "--ignored", "--nocapture"])
+            .env("TESTER_INTERFACES", "1@va,2@vb");
+        command.status().is_ok_and(|status| status.success())
     }
 }
 
@@ -164,30 +190,40 @@ impl Drop for Namespace {
 /// As root: a tester whose peer is down ends before any traffic, and names the interface.
 #[test]
 fn an_interface_without_a_link_is_named() {
-    let name = format!("forebay-tester-{}", std::process::id());
-    if !Command::new("ip")
-        .args(["netns", "add", &name])
-        .status()
-        .is_ok_and(|status| status.success())
-    {
-        eprintln!("SKIPPED: this test needs root to make network namespaces");
+    let Some(namespace) = Namespace::new("named") else {
         return;
-    }
-    let namespace = Namespace(name);
-    assert!(namespace.ip("link add va type veth peer name vb") && namespace.ip("link set va up"));
-    let within = |test: &str| {
-        let mut command = Command::new("ip");
-        command
-            .args(["netns", "exec", &namespace.0])
-            .arg(std::env::current_exe().expect("this test"));
-        command
-            .args(["--exact", test, "--ignored", "--nocapture"])
-            .env("TESTER_INTERFACES", "1@va,2@vb");
-        command.status().is_ok_and(|status| status.success())
     };
-    assert!(within("refused_without_a_link"));
+    assert!(namespace.runs("refused_without_a_link"));
     assert!(namespace.ip("link set vb up"));
-    assert!(within("opened_with_a_link"));
+    assert!(namespace.runs("opened_with_a_link"));
+}
+
+/// As root: frames that cannot be sent are no loss, so a link that is lost in the middle of a trial is told by itself.
+#[test]
+fn a_link_that_is_lost_is_told() {
+    let Some(namespace) = Namespace::new("lost") else {
+        return;
+    };
+    assert!(namespace.ip("link set vb up"));
+    assert!(namespace.runs("told_of_a_link_that_is_lost"));
+}
+
+#[test]
+#[ignore = "run by `a_link_that_is_lost_is_told`"]
+fn told_of_a_link_that_is_lost() {
+    let cut = std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(1200));
+        Command::new("ip").args(["link", "set", "vb", "down"]).status()
+    });
+    let found = measured("", "pps = 1000");
+    let trial = &found.trials[0];
+    assert!(cut.join().expect("no panic").is_ok_and(|status| status.success()));
+    assert!(
+        !trial.lost_links.is_empty() && !trial.is_perfect(),
+        "{:?}",
+        trial.doubts
+    );
+    assert!(trial.doubts[0].starts_with("no link at port"), "{:?}", trial.doubts);
 }
 
 #[test]

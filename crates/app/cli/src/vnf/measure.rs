@@ -143,10 +143,9 @@ fn filled(text: &str, bytes: u32, pps: f64) -> String {
 /// Results of trials and searches that have all run to their end: frames of a trial that was stopped say too little, and
 /// so do the bounds of a search.
 fn whole(results: Results) -> Result<Results, String> {
-    let was_stopped = results.trials.iter().any(|trial| trial.was_stopped);
-    match &results.ended_by {
-        Some(why) => Err(why.clone()),
-        None if was_stopped => Err("the test was stopped".to_string()),
+    let void = results.trials.iter().find_map(|trial| trial.why_void("test"));
+    match results.ended_by.clone().or(void) {
+        Some(why) => Err(why),
         None => Ok(results),
     }
 }

@@ -24,7 +24,7 @@ pub use wire::{end_of, wire};
 
 use crate::impairment::{Impaired, Impairment, Injected, SharedHeld, SharedInjected};
 use forebay_chip::Framing;
-use forebay_packet::{MemoryPort, Port, Readiness};
+use forebay_packet::{MemoryPort, Port, PortState, Readiness};
 use std::sync::PoisonError;
 
 /// A port of the tester.
@@ -35,6 +35,8 @@ pub struct DevicePort {
     pub port: Box<dyn Port>,
     injected: Option<SharedInjected>,
     held: Option<SharedHeld>,
+    /// Whether it was seen with a link.
+    had_link: bool,
 }
 
 /// What the wires of a device's ports take, where the device knows it.
@@ -89,6 +91,7 @@ impl Device {
             port,
             injected: None,
             held: None,
+            had_link: false,
         });
         Device {
             description: description.into(),
@@ -106,12 +109,25 @@ impl Device {
         self
     }
 
+    /// Ports that have no link now, and had one before.
+    pub(crate) fn without_link(&mut self) -> Vec<u32> {
+        let mut found = Vec::new();
+        for own in &mut self.ports {
+            match own.port.state() {
+                PortState::Up => own.had_link = true,
+                PortState::Down | PortState::Gone if own.had_link => found.push(own.number),
+                PortState::Down | PortState::Gone | PortState::Finished => {}
+            }
+        }
+        found
+    }
+
     /// Impairs what comes back by a port.
     pub fn impair(&mut self, number: u32, impairment: Impairment, seed: u64) {
         let Some(at) = self.ports.iter().position(|port| port.number == number) else {
             return;
         };
-        let DevicePort { port, .. } = self.ports.remove(at);
+        let DevicePort { port, had_link, .. } = self.ports.remove(at);
         let port = Impaired::new(port, impairment, seed);
         let (injected, held) = (Some(port.injected()), Some(port.held()));
         let port = DevicePort {
@@ -119,6 +135,7 @@ impl Device {
             port: Box::new(port),
             injected,
             held,
+            had_link,
         };
         self.ports.insert(at, port);
     }

@@ -51,9 +51,10 @@ pub trait Measurer {
     /// When it cannot be run, in words.
     fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String>;
 
-    /// Whether the last trial failed since the caller ended the search.
-    fn is_stopped(&self) -> bool {
-        false
+    /// Why the last trial failed, when that ends a search with what is known by then: the caller has stopped it, or the
+    /// device is not there any more. None otherwise.
+    fn ended_by(&self) -> Option<String> {
+        None
     }
 }
 
@@ -159,7 +160,7 @@ impl<'a> Search<'a> {
     /// is its result.
     fn unless_stopped(&self, ended: Result<bool, String>) -> Result<bool, String> {
         match ended {
-            Err(_) if self.measurer.is_stopped() && !self.log.is_empty() => Ok(false),
+            Err(_) if self.measurer.ended_by().is_some() && !self.log.is_empty() => Ok(false),
             ended => ended,
         }
     }

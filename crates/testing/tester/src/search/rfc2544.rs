@@ -129,9 +129,6 @@ pub fn goals(scale: f64) -> Vec<Goal> {
     goals.into_iter().map(|goal| goal.scaled(scale)).collect()
 }
 
-/// Why a test has ended that the caller has stopped.
-const STOPPED: &str = "the test was stopped";
-
 /// Runs the tests for a frame size: the session's streams have it. Tests that end early have what was measured by then:
 /// [`SizeResults::ended_by`].
 ///
@@ -166,7 +163,7 @@ fn throughput(
     let confirmation = Confirmation { trials: 1, seconds };
     let mut measurer = session.measurer(progress)?;
     let mut found = search_and_confirm(goals, limits.searched, confirmation, &mut measurer)?.remove(0);
-    let was_stopped = measurer.is_stopped();
+    let ended_by = measurer.ended_by();
     found.limited_by = limits.limited_by(found.limited_by);
     Ok(SizeResults {
         frame_bytes,
@@ -178,7 +175,7 @@ fn throughput(
         back_to_back: BackToBack::default(),
         recovery: None,
         search: found,
-        ended_by: was_stopped.then(|| STOPPED.to_string()),
+        ended_by,
     })
 }
 
@@ -283,13 +280,13 @@ fn at_load(
     whole(session, plan, progress)
 }
 
-/// A trial. One that the caller stops says nothing: frames under way then are no loss, and the others were not sent.
+/// A trial. One that the caller stops says nothing: frames under way then are no loss, and the others were not sent. The
+/// same is true of one in which a port has no link.
 fn whole(session: &mut Session<'_>, plan: Plan, progress: &mut dyn Progress) -> Result<TrialResults, String> {
     let trial = session.trial(plan, progress)?;
-    if trial.was_stopped {
-        Err(STOPPED.to_string())
-    } else {
-        Ok(trial)
+    match trial.why_void("test") {
+        Some(why) => Err(why),
+        None => Ok(trial),
     }
 }
 

@@ -291,8 +291,8 @@ fn send(
         ..session.plan_at(pps, seconds)?
     };
     let trial = session.trial(plan, progress)?;
-    if trial.was_stopped {
-        return Err("the test was stopped".to_string());
+    if let Some(why) = trial.why_void("test") {
+        return Err(why);
     }
     Ok(Fate {
         sent: trial.sent(),
@@ -344,8 +344,8 @@ impl Measurer for Broadcast<'_, '_, '_> {
     fn measure(&mut self, pps: f64, seconds: f64) -> Result<Measured, String> {
         let plan = self.session.plan_at(pps, seconds)?;
         let trial = self.session.trial(plan, self.progress)?;
-        if trial.was_stopped {
-            return Err("the test was stopped".to_string());
+        if let Some(why) = trial.why_void("test") {
+            return Err(why);
         }
         has_frames(&trial, pps, seconds)?;
         // A frame comes out by every port but its own; one of them is that where it is expected.

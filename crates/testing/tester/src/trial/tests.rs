@@ -7,7 +7,7 @@ use crate::impairment::{Delay, Impairment};
 use crate::results::TrialResults;
 use crate::schedule::{Arrivals, Shape};
 use crate::stream::Rate;
-use forebay_packet::{MemoryPort, Port, delegate_port};
+use forebay_packet::{MemoryPort, Port, PortState, delegate_port};
 use std::sync::Arc;
 
 /// What becomes of a frame that is sent.
@@ -82,6 +82,52 @@ fn trial(is_checked: bool, fate: fn(u64) -> Fate) -> Trial {
     let reference = Some(&reference).filter(|_| is_checked);
     let mut clock = Clock::Simulated(0);
     run_trial(&streams, &mut device, reference, PLAN, &mut clock, &mut Silent).expect("a wire")
+}
+
+/// A port that loses its link after some frames.
+struct Unplugged {
+    port: Box<dyn Port>,
+    left: u64,
+}
+
+impl Port for Unplugged {
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        self.left = self.left.saturating_sub(burst.len() as u64);
+        self.port.send(burst, now_ns)
+    }
+
+    fn state(&self) -> PortState {
+        if self.left == 0 { PortState::Down } else { PortState::Up }
+    }
+
+    delegate_port!(port: name, receive, counters, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush);
+}
+
+/// Frames that cannot be sent are no loss, so nothing else says that there was no device.
+#[test]
+fn a_port_that_loses_its_link_is_told() {
+    let streams = streams();
+    let trial = |left| {
+        let mut device = device::wire(&[1, 2], &[(1, 2)], 4096).in_simulated_time();
+        let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
+        let port = std::mem::replace(&mut device.ports[0].port, spare);
+        device.ports[0].port = Box::new(Unplugged { port, left });
+        let mut clock = Clock::Simulated(0);
+        let mut trial = run_trial(&streams, &mut device, None, PLAN, &mut clock, &mut Silent).expect("a wire");
+        TrialResults::new(&streams, &[1, 2], &mut trial, None)
+    };
+    let whole = trial(1_000);
+    assert!(whole.is_perfect() && whole.lost_links.is_empty());
+    let cut = trial(50);
+    assert_eq!(cut.lost_links, [1]);
+    assert!(!cut.is_perfect());
+    let why = cut.why_void("test").expect("a reason");
+    assert!(
+        why.starts_with("no link at port 1") && cut.doubts.contains(&why),
+        "{why}"
+    );
+    // A port that never had one, as a TAP that nothing has opened, is as it was.
+    assert!(trial(0).lost_links.is_empty());
 }
 
 /// Stops a trial as soon as it is asked.
