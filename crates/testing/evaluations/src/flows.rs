@@ -226,8 +226,8 @@ fn wire(place: &Place) -> Option<Device> {
 fn device_with(kind: Kind, rules: u32, place: &Place) -> Result<Device, String> {
     match place {
         Place::Interfaces { specs, .. } => {
-            let device = device::interfaces(specs).map_err(|error| error.to_string())?;
-            device::wait_for_links(specs, &device)?;
+            let mut device = device::interfaces(specs).map_err(|error| error.to_string())?;
+            device::wait_for_links(specs, &mut device)?;
             Ok(device)
         }
         Place::Memory => {

@@ -300,8 +300,8 @@ fn fill(pipeline: &Arc<Pipeline>, target: Target, rules: u32) -> Result<(), Stri
 }
 
 fn other(foreign: &Foreign) -> Result<(Device, Box<dyn Control>), String> {
-    let device = device::interfaces(&foreign.interfaces).map_err(|error| error.to_string())?;
-    device::wait_for_links(&foreign.interfaces, &device)?;
+    let mut device = device::interfaces(&foreign.interfaces).map_err(|error| error.to_string())?;
+    device::wait_for_links(&foreign.interfaces, &mut device)?;
     Ok((device, Box::new(Command::start(&foreign.command)?)))
 }
 

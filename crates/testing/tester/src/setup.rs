@@ -198,7 +198,7 @@ impl Test {
             }
             Target::Interfaces(specs) => {
                 let mut device = device::interfaces(specs).map_err(|error| error.to_string())?;
-                device::wait_for_links(specs, &device)?;
+                device::wait_for_links(specs, &mut device)?;
                 if let Some(address) = &self.metrics {
                     device.ask_for_drops(address)?;
                 }

@@ -24,6 +24,10 @@ fn text(more: &str, rate: &str) -> String {
 /// The test of a text between the interfaces.
 fn read(text: &str) -> Test {
     let named = std::env::var("TESTER_INTERFACES").expect("TESTER_INTERFACES names two interfaces that are joined");
+    read_at(text, &named)
+}
+
+fn read_at(text: &str, named: &str) -> Test {
     let overrides = Overrides {
         interfaces: named.split(',').map(str::to_string).collect(),
         ..Overrides::default()
@@ -196,6 +200,34 @@ fn an_interface_without_a_link_is_named() {
     assert!(namespace.runs("refused_without_a_link"));
     assert!(namespace.ip("link set vb up"));
     assert!(namespace.runs("opened_with_a_link"));
+}
+
+/// As root: a link that is not there at once, as of a card that starts again when its program is loaded, is waited for.
+#[test]
+fn a_link_that_comes_up_is_waited_for() {
+    let Some(namespace) = Namespace::new("up") else { return };
+    assert!(namespace.runs("waits_for_a_link"));
+}
+
+#[test]
+#[ignore = "run by `a_link_that_comes_up_is_waited_for`"]
+fn waits_for_a_link() {
+    for kind in ["xdp", "packet"] {
+        let ip = |words: &[&str]| {
+            Command::new("ip")
+                .args(words)
+                .status()
+                .is_ok_and(|status| status.success())
+        };
+        assert!(ip(&["link", "set", "vb", "down"]));
+        let up = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(800));
+            ip(&["link", "set", "vb", "up"])
+        });
+        let test = read_at(&text("", "pps = 1"), &format!("1@{kind}:va,2@{kind}:vb"));
+        assert_eq!(Session::open(&test).err(), None, "{kind}");
+        assert!(up.join().expect("no panic"));
+    }
 }
 
 /// As root: frames that cannot be sent are no loss, so a link that is lost in the middle of a trial is told by itself.

@@ -2,7 +2,7 @@
 
 use super::Device;
 use crate::stream::Stream;
-use forebay_packet::PortState;
+use forebay_packet::{Burst, PortState};
 use forebay_ports::{OpenError, OpenOptions, PortKind, PortSpec, open};
 use std::time::{Duration, Instant};
 
@@ -60,9 +60,19 @@ pub fn interfaces(specs: &[PortSpec]) -> Result<Device, OpenError> {
 ///
 /// # Errors
 /// When one has none after some seconds, in words.
-pub fn wait_for_links(specs: &[PortSpec], device: &Device) -> Result<(), String> {
+pub fn wait_for_links(specs: &[PortSpec], device: &mut Device) -> Result<(), String> {
     let until = Instant::now() + LINK_WAIT;
+    let mut nothing = Burst::new(1);
     loop {
+        for own in device
+            .ports
+            .iter_mut()
+            .filter(|own| own.port.state() == PortState::Down)
+        {
+            // A port that is down looks at its interface again when packets are received, be it none.
+            let looked = own.port.receive(&mut nothing, 0, 0);
+            looked.map_err(|error| error.to_string())?;
+        }
         let down = specs.iter().zip(&device.ports).find_map(|(spec, own)| {
             let name = interface_of(spec)?;
             (own.port.state() == PortState::Down).then_some((own.number, name))
