@@ -5,6 +5,7 @@
 //! contradicts. What takes long to measure has records of its own ([`OTHER_RECORDS`]).
 
 mod bounds;
+mod known_answers;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
@@ -21,6 +22,7 @@ const OTHER_RECORDS: &[(&str, &str)] = &[
     ("siege", "docs/siege.json"),
     ("compile_time", "benches/compile_time.json"),
     ("python", "benches/python_package.json"),
+    ("known_answers", "docs/tester_known_answers.json"),
 ];
 
 /// Arguments of `cargo xtask figures`.
@@ -135,9 +137,10 @@ fn table(name: &str, record: &Value) -> Result<String> {
         "siege" => Ok(bounds::siege(record)),
         "compile time" => Ok(bounds::compile_time(record)),
         "python" => Ok(bounds::python(record)),
+        "known answers" => Ok(known_answers::table(record)),
         _ => {
             bail!(
-                "there is no table `{name}`: there are machine, throughput, ratios, flows, veth, siege, compile time, python"
+                "there is no table `{name}`: there are machine, throughput, ratios, flows, veth, siege, compile time, python, known answers"
             )
         }
     }
