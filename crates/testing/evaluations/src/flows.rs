@@ -267,7 +267,11 @@ fn measure_size(
             continue;
         };
         let stream = stream(kind, case.rules, case.flows, frame_bytes, Rate::Frames(UNIT_PPS));
-        let highest = routers[router].1.highest(stream.clone())?;
+        let highest = routers[router].1.highest(stream.clone());
+        let highest = highest.map_err(|error| {
+            let (kind, case) = (kind.name(), &case.name);
+            format!("{kind} {case}, {frame_bytes} B: {error}")
+        })?;
         let result = FlowResult {
             kind,
             case: case.clone(),

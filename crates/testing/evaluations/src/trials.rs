@@ -236,6 +236,9 @@ impl Trials {
         let found = search_and_confirm(&[goal(&effort)?], limits, confirmation, self)?;
         let found = found.into_iter().next();
         let found = found.ok_or("the search has no result")?;
+        if let Some(silence) = found.silence() {
+            return Err(silence);
+        }
         Ok(Highest {
             pps: found.lower_bound_pps,
             limited_by: found.limited_by,

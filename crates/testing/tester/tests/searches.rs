@@ -251,6 +251,12 @@ fn trials_without_frames_say_nothing() {
         (found.searches[0].lower_bound_pps, found.searches[0].limited_by),
         (None, LimitedBy::LeastLoad)
     );
+    let text = report::text(&found);
+    assert!(text.contains("\n  no frame came back in "), "{text}");
+    // Tests of hours would measure nothing.
+    let session = Session::open(&test).expect("opens");
+    let error = session.in_simulated_time().rfc2544(&mut Silent).expect_err("no device");
+    assert!(error.contains("is the device connected"), "{error}");
 }
 
 #[test]

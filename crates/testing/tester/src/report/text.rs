@@ -134,6 +134,9 @@ fn search(found: &SearchResults, out: &mut String) {
             super::backlog(backlog)
         );
     }
+    if let Some(silence) = found.silence() {
+        let _ = writeln!(out, "  {silence}");
+    }
     if !found.is_complete {
         out.push_str("  the search ended before the bounds were as near as the goal wants\n");
     }

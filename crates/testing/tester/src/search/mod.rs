@@ -69,6 +69,17 @@ impl SearchResults {
         2 * late > all || self.limited_by == LimitedBy::Tester && is_far_below
     }
 
+    /// What is to be said when no frame came back at any load: that is no limit of the device, but no device. None otherwise.
+    pub fn silence(&self) -> Option<String> {
+        let is_silent = !self.trials.is_empty() && self.trials.iter().all(|trial| trial.loss_ratio >= 1.0);
+        is_silent.then(|| {
+            format!(
+                "no frame came back in {} trials: is the device connected, and does it forward these frames?",
+                self.trials.len()
+            )
+        })
+    }
+
     /// The backlog of the longest trial at the load that was found, when it grew to the end of the trial.
     pub fn backlog(&self) -> Option<Backlog> {
         let found = self.lower_bound_pps?;

@@ -133,7 +133,8 @@ pub fn goals(scale: f64) -> Vec<Goal> {
 /// [`SizeResults::ended_by`].
 ///
 /// # Errors
-/// When nothing is known of the throughput, since a trial cannot be run or the caller stops the first one, in words.
+/// When nothing is known of the throughput, since a trial cannot be run, the caller stops the first one, or no frame comes
+/// back, in words.
 pub fn test_size(
     session: &mut Session<'_>,
     frame_bytes: usize,
@@ -163,6 +164,9 @@ fn throughput(
     let confirmation = Confirmation { trials: 1, seconds };
     let mut measurer = session.measurer(progress)?;
     let mut found = search_and_confirm(goals, limits.searched, confirmation, &mut measurer)?.remove(0);
+    if let Some(silence) = found.silence() {
+        return Err(silence);
+    }
     let ended_by = measurer.ended_by();
     found.limited_by = limits.limited_by(found.limited_by);
     Ok(SizeResults {
