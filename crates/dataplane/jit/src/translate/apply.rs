@@ -5,7 +5,7 @@
 
 use super::value::{ActionData, Place, Value};
 use super::{Ending, Translator};
-use crate::context::{Context, NO_COLOR, ending};
+use crate::context::{NO_COLOR, ending};
 use crate::flow_slots::{FlowPlace, FoundForFlow};
 use crate::flow_trail::ArrayId;
 use crate::runtime::{self, Function};
@@ -13,10 +13,8 @@ use crate::tables::{Members, TableLayout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
-use forebay_exec::PacketFacts;
 use forebay_ir::{ActionId, BlockId, SlotId, TableId, TableKey};
 use forebay_tables::{KeyLayout, SLOT_BITS};
-use std::mem::offset_of;
 
 /// Up to this many actions, the action is chosen by comparisons.
 const COMPARED_MAX: usize = 4;
@@ -216,13 +214,12 @@ impl Translator<'_, '_, '_> {
 
     /// Sets an entry's hit time to the packet's arrival time, unless it already has a later one.
     fn note_time_of_hit(&mut self, id: TableId, first_word: ir::Value) {
-        let tables = self.load_hit_times();
+        let tables = self.load(self.context, in_context!(hit_times));
         let times = self.load(tables, 8 * id.0 as i32);
         let slot = self.masked(SLOT_BITS, first_word);
         let time = self.place_of(times, slot, 1);
         self.note_element(ArrayId::HitTimes(id), time);
-        let facts = offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, timestamp_us);
-        let microseconds = self.load(self.context, facts as i32);
+        let microseconds = self.load(self.context, in_context!(facts.timestamp_us));
         let thousand = self.number(1000);
         let now = self.builder.ins().imul(microseconds, thousand);
         let last = self.load(time, 0);

@@ -24,7 +24,6 @@ use super::Translator;
 use super::search::Match;
 use super::value_locations::{Home, Homes};
 use crate::analysis::truncates;
-use crate::context::Context;
 use crate::packet_context::{HEAD_WORDS, Lane, QUEUE_WORDS, Shape, verdict};
 use crate::route::BailOut;
 use crate::route::live_sets::Crossing;
@@ -34,14 +33,13 @@ use crate::verdict::Frame;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::{Switch, Variable};
-use forebay_exec::PacketFacts;
 use forebay_ir::{BlockId, SlotId, TableId};
 use forebay_tables::Search;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
 /// Where a context has the length that counters and meters count.
-pub(super) const BYTES_COUNTED: i32 = (offset_of!(Context<'_>, facts) + offset_of!(PacketFacts, length_bytes)) as i32;
+pub(super) const BYTES_COUNTED: i32 = in_context!(facts.length_bytes);
 
 /// How the packets of a burst are processed.
 #[derive(Clone, Copy)]
@@ -138,17 +136,20 @@ impl Translator<'_, '_, '_> {
         let (lane, frame) = (burst.lane, burst.frame);
         self.burst = Some(burst);
         let (begin, last) = if staged {
-            let queues = self.load_queues();
+            let queues = self.load(self.context, in_context!(queues));
             (self.address(queues, 8), self.load(queues, 0))
         } else {
-            (self.load_verdicts(), self.load_verdicts_end())
+            (
+                self.load(self.context, in_context!(verdicts)),
+                self.load(self.context, in_context!(verdicts_end)),
+            )
         };
         if let Some(lane) = lane {
-            let first = self.load_lanes();
+            let first = self.load(self.context, in_context!(lanes));
             self.builder.def_var(lane, first);
         }
         if let Some(frame) = frame {
-            let first = self.load_first_frame();
+            let first = self.load(self.context, in_context!(first_frame));
             self.builder.def_var(frame, first);
         }
         let zero = self.number(0);
@@ -219,11 +220,11 @@ impl Translator<'_, '_, '_> {
         let next_segment = self.builder.create_block();
         self.builder.switch_to_block(next);
         if let Some(frame) = frame {
-            let stride = self.load_frame_stride();
+            let stride = self.load(self.context, in_context!(frame_stride));
             self.move_by(frame, stride);
         }
         if let Some(lane) = lane {
-            let words = self.load_lane_words();
+            let words = self.load(self.context, in_context!(lane_words));
             let bytes = self.shifted_left(words, 3);
             self.move_by(lane, bytes);
         }
@@ -232,7 +233,7 @@ impl Translator<'_, '_, '_> {
         self.builder.def_var(position, following);
         let last = match frame {
             // Loaded each time, because registers are scarce.
-            Some(_) => self.load_verdicts_end(),
+            Some(_) => self.load(self.context, in_context!(verdicts_end)),
             None => self.builder.use_var(end),
         };
         let more = self.builder.ins().icmp(IntCC::NotEqual, following, last);
@@ -266,7 +267,7 @@ impl Translator<'_, '_, '_> {
     /// Returns the number of packets that have ended, in variants in which they end one after another and the current
     /// one is the last.
     fn done_so_far(&mut self, behind: ir::Value) {
-        let begin = self.load_verdicts();
+        let begin = self.load(self.context, in_context!(verdicts));
         self.done(begin, behind);
     }
 
@@ -290,13 +291,13 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().brif(is_done, done, &[], look, &[]);
         self.builder.switch_to_block(done);
         // All lanes of the first queue.
-        let queues = self.load_queues();
+        let queues = self.load(self.context, in_context!(queues));
         let (begin, last) = (self.address(queues, 8), self.load(queues, 0));
         self.done(begin, last);
         self.builder.switch_to_block(look);
         let bytes = self.number(8 * QUEUE_WORDS as i64);
         let offset = self.builder.ins().imul(number, bytes);
-        let queues = self.load_queues();
+        let queues = self.load(self.context, in_context!(queues));
         let queue = self.builder.ins().iadd(queues, offset);
         let begin = self.address(queue, 8);
         let last = self.load(queue, 0);
@@ -425,7 +426,7 @@ impl Translator<'_, '_, '_> {
         let burst = self.burst_state();
         let next = burst.next;
         let queue = (8 * QUEUE_WORDS * (burst.segments.len() + 1)) as i32;
-        let queues = self.load_queues();
+        let queues = self.load(self.context, in_context!(queues));
         let end = self.load(queues, queue);
         self.store(lane, end, 0);
         let end = self.address(end, 8);
@@ -522,7 +523,11 @@ impl Translator<'_, '_, '_> {
             return self.builder.use_var(lane);
         }
         let position = self.builder.use_var(position);
-        let (verdicts, lanes, words) = (self.load_verdicts(), self.load_lanes(), self.load_lane_words());
+        let (verdicts, lanes, words) = (
+            self.load(self.context, in_context!(verdicts)),
+            self.load(self.context, in_context!(lanes)),
+            self.load(self.context, in_context!(lane_words)),
+        );
         let offset = self.builder.ins().isub(position, verdicts);
         let offset = self.builder.ins().imul(offset, words);
         self.builder.ins().iadd(lanes, offset)
@@ -532,7 +537,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn place_in_burst(&mut self) -> ir::Value {
         let position = self.burst_state().position;
         let position = self.builder.use_var(position);
-        let first = self.load_verdicts();
+        let first = self.load(self.context, in_context!(verdicts));
         let bytes = self.builder.ins().isub(position, first);
         self.shifted_right(bytes, 3)
     }
@@ -544,7 +549,7 @@ impl Translator<'_, '_, '_> {
                 let frame = self.frame();
                 self.load_unchanging(frame, offset_of!(Frame, start))
             }
-            None => self.load_packet(),
+            None => self.load(self.context, in_context!(packet)),
         }
     }
 
@@ -589,7 +594,7 @@ impl Translator<'_, '_, '_> {
                 let bytes = self.frame_bytes();
                 self.shifted_left(bytes, 3)
             }
-            None => self.load_packet_bits(),
+            None => self.load(self.context, in_context!(packet_bits)),
         }
     }
 
@@ -597,7 +602,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn packet_has(&mut self, bits: u64) -> ir::Value {
         let (length, wanted) = match self.burst {
             Some(_) => (self.frame_bytes(), bits.div_ceil(8)),
-            None => (self.load_packet_bits(), bits),
+            None => (self.load(self.context, in_context!(packet_bits)), bits),
         };
         let wanted = self.number(wanted as i64);
         self.builder
@@ -764,7 +769,7 @@ impl Translator<'_, '_, '_> {
         if self.burst.is_some() {
             return self.frame_bytes();
         }
-        let bits = self.load_packet_bits();
+        let bits = self.load(self.context, in_context!(packet_bits));
         self.shifted_right(bits, 3)
     }
 
@@ -774,9 +779,9 @@ impl Translator<'_, '_, '_> {
             return;
         }
         let (packet, bits, cursor) = (self.packet(), self.packet_bits(), self.load_cursor());
-        self.store_packet(packet);
-        self.store_packet_bits(bits);
-        self.store_context_cursor(cursor);
+        self.store(packet, self.context, in_context!(packet));
+        self.store(bits, self.context, in_context!(packet_bits));
+        self.store(cursor, self.context, in_context!(cursor));
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.ins().jump(head, &[]);
 
         self.builder.switch_to_block(copies.next);
-        let stride = self.load_copy_stride();
+        let stride = self.load(self.context, in_context!(copy_stride));
         self.move_by(copies.frame, stride);
         let bytes = self.number(size_of::<u64>() as i64);
         self.move_by(copies.verdict, bytes);
@@ -152,18 +152,21 @@ impl<'a> Translator<'_, 'a, '_> {
         let group = route.group().expect("copies are made of packets with a group");
         let group = self.word_of_slot(group);
         let first = self.find_members(group);
-        let size = self.load_group_size();
+        let size = self.load(self.context, in_context!(group_size));
         let behind = self.builder.ins().iadd(first, size);
-        self.store_copies(behind);
+        self.store(behind, self.context, in_context!(copies));
         self.store_lane(offset_of!(Lane, first_copy), first);
-        let (frames, stride) = (self.load_copy_frames(), self.load_copy_stride());
+        let (frames, stride) = (
+            self.load(self.context, in_context!(copy_frames)),
+            self.load(self.context, in_context!(copy_stride)),
+        );
         let bytes = self.builder.ins().imul(first, stride);
         let frame = self.builder.ins().iadd(frames, bytes);
         self.builder.def_var(copies.frame, frame);
-        let verdicts = self.load_copy_verdicts();
+        let verdicts = self.load(self.context, in_context!(copy_verdicts));
         let place = self.place_of(verdicts, first, 1);
         self.builder.def_var(copies.verdict, place);
-        let members = self.load_group_members();
+        let members = self.load(self.context, in_context!(group_members));
         let bytes = self.times(size, size_of::<Replica>() as u64);
         let behind = self.builder.ins().iadd(members, bytes);
         self.builder.def_var(member, members);
@@ -175,8 +178,14 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Sets the members of a group in the context, and makes sure that there is room for as many copies. Returns the
     /// number of copies made so far. Consecutive packets often have the same group.
     fn find_members(&mut self, group: ir::Value) -> ir::Value {
-        let (known, size) = (self.load_group(), self.load_group_size());
-        let (copies, most) = (self.load_copies(), self.load_copies_max());
+        let (known, size) = (
+            self.load(self.context, in_context!(group)),
+            self.load(self.context, in_context!(group_size)),
+        );
+        let (copies, most) = (
+            self.load(self.context, in_context!(copies)),
+            self.load(self.context, in_context!(copies_max)),
+        );
         let behind = self.builder.ins().iadd(copies, size);
         let is_known = self.builder.ins().icmp(IntCC::Equal, known, group);
         let fit = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);

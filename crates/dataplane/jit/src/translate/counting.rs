@@ -119,7 +119,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Counts the packet in an element inside the array.
     fn count_inside(&mut self, counter: CounterId, index: ir::Value) {
         let unit = self.program.counters[counter.index()].unit;
-        let counters = self.load_counters();
+        let counters = self.load(self.context, in_context!(counters));
         let array = self.load(counters, 8 * counter.0 as i32);
         let (own, shared, next) = (
             self.builder.create_block(),

@@ -155,7 +155,7 @@ impl Translator<'_, '_, '_> {
                     self.builder.ins().jump(block, &[error.into()]);
                     return;
                 }
-                self.store_error(error);
+                self.store(error, self.context, in_context!(error));
                 self.end(ending::REJECTED);
             }
         }

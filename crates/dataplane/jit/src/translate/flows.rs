@@ -132,9 +132,9 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The slot of the flow with this hash, which is assigned if necessary.
     fn slot_of_flow(&mut self, layout: SlotLayout, hash: ir::Value) -> ir::Value {
-        let shift = self.load_flow_shift();
+        let shift = self.load(self.context, in_context!(flow_shift));
         let entry = self.builder.ins().ushr(hash, shift);
-        let tag = self.load_flow_tag();
+        let tag = self.load(self.context, in_context!(flow_tag));
         let mask = self.number(SIGNATURE_HASH as i64);
         let signature = self.builder.ins().band(hash, mask);
         let signature = self.builder.ins().bor(signature, tag);
@@ -168,7 +168,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The slot whose number is in an entry of the index.
     fn slot_of_entry(&mut self, layout: &SlotLayout, entry: ir::Value) -> ir::Value {
-        let index = self.load_flow_index();
+        let index = self.load(self.context, in_context!(flow_index));
         let offset = self.shifted_left(entry, ENTRY_BYTES.ilog2());
         let place = self.builder.ins().iadd(index, offset);
         let number = self.builder.ins().uload32(within_bounds(), place, 0);

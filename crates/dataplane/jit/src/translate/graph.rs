@@ -3,7 +3,7 @@
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, emits_whole_bytes};
 use crate::compile::body_counting;
-use crate::context::{Context, ending};
+use crate::context::ending;
 use crate::graph::{At, GraphPlan};
 use crate::route::facts::Facts;
 use crate::runtime::{self, words};
@@ -12,7 +12,6 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, Pairs, Target};
 use forebay_ir::{BlockId, Body, BodyId, BodyKind, Expr, IndexSet, KeySet, Op, Program, SlotId};
-use std::mem::offset_of;
 
 /// Up to this many words of the state are cleared by stores, more by a call.
 const CLEARED_WORDS_MAX: usize = 256;
@@ -66,8 +65,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Jumps to the block of the entrance.
     fn enter_graph(&mut self, region: &GraphRegion<'a>) {
         let zero = self.number(0);
-        self.store_has_passed(zero);
-        let entrance = self.load_entrance();
+        self.store(zero, self.context, in_context!(has_passed));
+        let entrance = self.load(self.context, in_context!(entrance));
         let mut switch = Switch::new();
         for (number, block) in (0_u128..).zip(&region.resumed).skip(1) {
             switch.set_entry(number, *block);
@@ -105,7 +104,7 @@ impl<'a> Translator<'_, 'a, '_> {
             GlueOp::Reframe { truncate } => self.reframe(region, truncate.as_ref(), at),
             GlueOp::Mirror(_) => self.stop_at(region, at),
             GlueOp::Commit => {
-                let wanted = self.load_wants_copies();
+                let wanted = self.load(self.context, in_context!(wants_copies));
                 let (stops, behind) = (self.builder.create_block(), region.behind(at));
                 self.builder.set_cold_block(stops);
                 self.builder.ins().brif(wanted, stops, &[], behind, &[]);
@@ -123,7 +122,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     fn stop(&mut self, at: At, ending: i64) {
         let place = self.number(at.number());
-        self.store_stop(place);
+        self.store(place, self.context, in_context!(stop));
         self.end(ending);
     }
 
@@ -139,7 +138,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.requested(request)
             }
             _ => {
-                let arguments = self.load_switch_arguments();
+                let arguments = self.load(self.context, in_context!(switch_arguments));
                 self.load(arguments, 8 * argument as i32)
             }
         }
@@ -147,7 +146,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// A request of the packet. Most packets have none, which needs no call.
     fn requested(&mut self, request: usize) -> ir::Value {
-        let asked = self.load_asked();
+        let asked = self.load(self.context, in_context!(asked));
         let bit = self.number(1 << request);
         let asks = self.builder.ins().band(asked, bit);
         let (some, next) = (self.builder.create_block(), self.builder.create_block());
@@ -197,7 +196,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Sets slots to the values that came with the packet, where there are any.
     fn restore_kept(&mut self, region: &GraphRegion<'_>, block: BlockId) {
-        let kept = self.load_kept();
+        let kept = self.load(self.context, in_context!(kept));
         for (slot, always) in region.plan.restored.get(&block).into_iter().flatten() {
             let place = 8 * region.plan.kept[slot] as i32;
             let present = if *always {
@@ -215,7 +214,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Stores the values that go with the packet to an entry.
     fn keep(&mut self, region: &GraphRegion<'_>, entry: Entry, pairs: &Pairs) {
-        let kept = self.load_kept();
+        let kept = self.load(self.context, in_context!(kept));
         for slot in &region.graph.entries[&entry].preserved {
             let present = region.plan.kept[slot];
             let width = self.program.slot(*slot).width;
@@ -295,8 +294,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     fn store_end_value(&mut self, index: usize, value: ir::Value) {
-        let place = offset_of!(Context<'_>, end_values) + 8 * index;
-        self.store(value, self.context, place as i32);
+        self.store(value, self.context, in_context!(end_values) + 8 * index as i32);
     }
 
     /// Suspends the packet at a queue, or lets it pass the queue.
@@ -311,7 +309,7 @@ impl<'a> Translator<'_, 'a, '_> {
         else {
             unreachable!("it is called with one")
         };
-        let passes = self.load_passes_queues();
+        let passes = self.load(self.context, in_context!(passes_queues));
         let (past, waits) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().brif(passes, past, &[], waits, &[]);
         self.builder.switch_to_block(waits);
@@ -329,8 +327,8 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Sets the arguments of an empty queue.
     fn pass_queue(&mut self, port: ir::Value, class: ir::Value) {
-        let arguments = self.load_switch_arguments();
-        let last = self.load_last_queue();
+        let arguments = self.load(self.context, in_context!(switch_arguments));
+        let last = self.load(self.context, in_context!(last_queue));
         let class = self.builder.ins().umin(class, last);
         let time = self.load(arguments, 8 * Argument::TimeUs as i32);
         let (one, none) = (self.number(1), self.number(0));
@@ -343,7 +341,7 @@ impl<'a> Translator<'_, 'a, '_> {
         ] {
             self.store(value, arguments, 8 * argument as i32);
         }
-        self.store_has_passed(one);
+        self.store(one, self.context, in_context!(has_passed));
     }
 
     /// Gives the packet a new random number generator after a queue.
@@ -351,9 +349,9 @@ impl<'a> Translator<'_, 'a, '_> {
         if !draws_after_queue(self.program, region) {
             return;
         }
-        let seed = self.load_random_seed();
+        let seed = self.load(self.context, in_context!(random_seed));
         let seed = self.seed_in_egress(seed, port);
-        self.store_random(seed);
+        self.store(seed, self.context, in_context!(random));
     }
 
     /// Translates a body. It continues at `next`, or at `reject` if the parser rejects.
@@ -380,7 +378,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let limit = self.environment.step_limit;
         self.counting = body_counting(self.program, body, limit);
         let limit = self.number(limit as i64);
-        self.store_steps_left(limit);
+        self.store(limit, self.context, in_context!(steps_left));
     }
 
     fn run_parser(&mut self, region: &GraphRegion<'_>, body: &'a Body, next: ir::Block, reject: ir::Block) {
@@ -411,7 +409,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         self.builder.switch_to_block(rejected);
         self.builder.set_cold_block(rejected);
-        let arguments = self.load_switch_arguments();
+        let arguments = self.load(self.context, in_context!(switch_arguments));
         self.store(error, arguments, 8 * Argument::ParserError as i32);
         self.builder.ins().jump(reject, &[]);
     }
@@ -432,25 +430,25 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Jumps to `otherwise`, with nothing changed, if there is no room or the emitted bits are not whole bytes.
     fn reframe_in_place(&mut self, truncate: Option<&Expr>, otherwise: ir::Block) {
-        let emitted = self.load_output_buffer();
+        let emitted = self.load(self.context, in_context!(output_buffer));
         self.go_on_if(emitted, otherwise);
-        let cursor = self.load_context_cursor();
+        let cursor = self.load(self.context, in_context!(cursor));
         let within_byte = self.builder.ins().band_imm_u(cursor, 7);
         let is_whole = self.builder.ins().icmp_imm_u(IntCC::Equal, within_byte, 0);
         self.go_on_if(is_whole, otherwise);
-        let output_next = self.load_output_next();
+        let output_next = self.load(self.context, in_context!(output_next));
         let bytes = self.builder.ins().isub(output_next, emitted);
         let front = self.shifted_right(cursor, 3);
-        let packet = self.load_packet();
+        let packet = self.load(self.context, in_context!(packet));
         let payload = self.builder.ins().iadd(packet, front);
         let start = self.builder.ins().isub(payload, bytes);
-        let floor = self.load_frame_floor();
+        let floor = self.load(self.context, in_context!(frame_floor));
         // The last copy may begin before the frame.
         let before = self.number(COPIED_AT_ONCE - 1);
         let floor = self.builder.ins().iadd(floor, before);
         let is_room = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, start, floor);
         self.go_on_if(is_room, otherwise);
-        let bits = self.load_packet_bits();
+        let bits = self.load(self.context, in_context!(packet_bits));
         let length = self.shifted_right(bits, 3);
         let rest = self.builder.ins().isub(length, front);
         let mut length = self.builder.ins().iadd(rest, bytes);
@@ -461,7 +459,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let limit = self.builder.ins().isub(limit, one);
             length = self.builder.ins().umin(length, limit);
         }
-        let length_max = self.load_length_max();
+        let length_max = self.load(self.context, in_context!(length_max));
         let fits = self
             .builder
             .ins()
@@ -470,10 +468,10 @@ impl<'a> Translator<'_, 'a, '_> {
         self.copy_before(payload, output_next, start);
         let bits = self.shifted_left(length, 3);
         let zero = self.number(0);
-        self.store_packet(start);
-        self.store_packet_bits(bits);
-        self.store_context_cursor(zero);
-        self.store_output_next(emitted);
+        self.store(start, self.context, in_context!(packet));
+        self.store(bits, self.context, in_context!(packet_bits));
+        self.store(zero, self.context, in_context!(cursor));
+        self.store(emitted, self.context, in_context!(output_next));
         self.tell_bytes(length);
     }
 

@@ -1,6 +1,6 @@
 //! Translates a body to a function of machine code.
 //!
-//! All bodies have the same signature: the function takes a pointer to a [`Context`] and returns one of [`ending`]. In
+//! All bodies have the same signature: the function takes a pointer to a [`Context`](crate::context::Context) and returns one of [`ending`]. In
 //! the function of a graph, slots stay in the state's memory between operations; on the fast path ([`crate::route`])
 //! most slots are in registers or in the packet.
 //!
@@ -34,6 +34,13 @@
 //! | `sending_back.rs` | the fast path: packets that are resubmitted or recirculated |
 //! | `burst.rs` | the fast path: the loop over a burst, and the points at which packets wait for each other |
 //! | `deparse.rs` | the fast path: emitted headers, in place where possible |
+
+/// The offset of a field of the [`Context`](crate::context::Context).
+macro_rules! in_context {
+    ($($field:tt)+) => {
+        std::mem::offset_of!(crate::context::Context<'_>, $($field)+) as i32
+    };
+}
 
 mod access;
 mod apply;
@@ -74,7 +81,7 @@ mod word64;
 
 use crate::analysis::CursorFact;
 use crate::cold_calls::{self, Trampolines};
-use crate::context::{Context, ending};
+use crate::context::ending;
 use crate::flow_slots::SlotLayout;
 use crate::graph::GraphPlan;
 use crate::inline_caches::Joins;
@@ -97,7 +104,6 @@ use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
 use forebay_ir::{Action, ActionId, IndexSet, Program, SlotId, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::mem::offset_of;
 use value_locations::{Homes, Registers};
 
 pub(crate) use value_locations::SLOTS_MAX;
@@ -286,76 +292,6 @@ pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
     signature
 }
 
-macro_rules! context_fields {
-    ($($load:ident, $store:ident: $field:ident;)*) => {
-        impl Translator<'_, '_, '_> {$(
-            context_fields!(@load $load $field);
-            context_fields!(@store $store $field);
-        )*}
-    };
-    (@load none $field:ident) => {};
-    (@load $name:ident $field:ident) => {
-        fn $name(&mut self) -> ir::Value {
-            self.load(self.context, offset_of!(Context<'_>, $field) as i32)
-        }
-    };
-    (@store none $field:ident) => {};
-    (@store $name:ident $field:ident) => {
-        fn $name(&mut self, value: ir::Value) {
-            self.store(value, self.context, offset_of!(Context<'_>, $field) as i32);
-        }
-    };
-}
-
-context_fields! {
-    load_packet, store_packet: packet;
-    load_packet_bits, store_packet_bits: packet_bits;
-    load_context_cursor, store_context_cursor: cursor;
-    load_state, none: state;
-    load_temporaries, none: temporaries;
-    load_steps_left, store_steps_left: steps_left;
-    none, store_error: error;
-    load_output_buffer, none: output_buffer;
-    load_ingress_port, none: ingress_port;
-    load_timestamp, none: timestamp_us;
-    load_last_queue, none: last_queue;
-    load_random_seed, none: random_seed;
-    load_queues, none: queues;
-    load_first_frame, none: first_frame;
-    load_frame_stride, none: frame_stride;
-    load_verdicts, none: verdicts;
-    load_verdicts_end, none: verdicts_end;
-    load_lanes, none: lanes;
-    load_lane_words, none: lane_words;
-    load_flow_index, none: flow_index;
-    load_flow_tag, none: flow_tag;
-    load_flow_shift, none: flow_shift;
-    load_counters, none: counters;
-    load_hit_times, none: hit_times;
-    load_held_lock, none: held_lock;
-    load_output_next, store_output_next: output_next;
-    load_output_end, none: output_end;
-    load_copy_frames, none: copy_frames;
-    load_copy_stride, none: copy_stride;
-    load_copy_verdicts, none: copy_verdicts;
-    load_copies, store_copies: copies;
-    load_copies_max, none: copies_max;
-    load_group, none: group;
-    load_group_size, none: group_size;
-    load_group_members, none: group_members;
-    load_entrance, none: entrance;
-    none, store_stop: stop;
-    load_asked, none: asked;
-    load_wants_copies, none: wants_copies;
-    load_switch_arguments, none: switch_arguments;
-    load_kept, none: kept;
-    load_passes_queues, none: passes_queues;
-    none, store_has_passed: has_passed;
-    load_frame_floor, none: frame_floor;
-    load_length_max, none: length_max;
-    load_random, store_random: random;
-}
-
 impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// Begins a function.
     pub(crate) fn new(
@@ -417,8 +353,8 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             counted: Counted::default(),
             taken_back: Vec::new(),
         };
-        translator.state = translator.load_state();
-        translator.temporaries = translator.load_temporaries();
+        translator.state = translator.load(translator.context, in_context!(state));
+        translator.temporaries = translator.load(translator.context, in_context!(temporaries));
         translator
     }
 
@@ -590,7 +526,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             // The register is not carried across a suspension, because the position is a constant.
             Some(CursorFact::At(position)) => self.number(position as i64),
             _ if self.is_fast_path() => self.builder.use_var(self.cursor_variable),
-            _ => self.load_context_cursor(),
+            _ => self.load(self.context, in_context!(cursor)),
         }
     }
 
@@ -598,7 +534,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         if self.is_fast_path() {
             self.builder.def_var(self.cursor_variable, cursor)
         } else {
-            self.store_context_cursor(cursor)
+            self.store(cursor, self.context, in_context!(cursor))
         }
     }
 
@@ -631,7 +567,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
                 Ending::LeftOut(reason, path) => self.bail_out_lane(reason, Some(path)),
                 Ending::Rejected(error) => {
                     let error = self.number(error.into());
-                    self.store_error(error);
+                    self.store(error, self.context, in_context!(error));
                     self.end(ending::REJECTED);
                 }
             }
@@ -656,13 +592,13 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         }
         let steps = std::mem::take(&mut self.steps);
         let steps = self.number(steps);
-        let left = self.load_steps_left();
+        let left = self.load(self.context, in_context!(steps_left));
         let enough = self
             .builder
             .ins()
             .icmp(ir::condcodes::IntCC::UnsignedGreaterThanOrEqual, left, steps);
         let remaining = self.builder.ins().isub(left, steps);
-        self.store_steps_left(remaining);
+        self.store(remaining, self.context, in_context!(steps_left));
         self.require(enough, Ending::StepLimit);
     }
 }

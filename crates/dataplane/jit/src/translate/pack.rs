@@ -191,7 +191,10 @@ impl Translator<'_, '_, '_> {
         if self.is_fast_path() {
             return self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);
         }
-        let (next, end) = (self.load_output_next(), self.load_output_end());
+        let (next, end) = (
+            self.load(self.context, in_context!(output_next)),
+            self.load(self.context, in_context!(output_end)),
+        );
         let behind = self.builder.ins().iadd(next, length);
         let (fits, grows) = (self.builder.create_block(), self.builder.create_block());
         let place = self.builder.append_block_param(fits, types::I64);
@@ -203,7 +206,7 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(fits, &[grown.into()]);
         self.enter(fits);
         let behind = self.builder.ins().iadd(place, length);
-        self.store_output_next(behind);
+        self.store(behind, self.context, in_context!(output_next));
         place
     }
 

@@ -19,7 +19,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn begin_random_numbers(&mut self, route: &Route) {
         if route.draws_random_numbers(self.program)[0] {
             let seed = self.packet_seed();
-            self.store_random(seed);
+            self.store(seed, self.context, in_context!(random));
         }
     }
 
@@ -33,7 +33,7 @@ impl Translator<'_, '_, '_> {
         let factor = self.number(seed::INSTANCE as i64);
         let copy = self.builder.ins().imul(instance, factor);
         let seed = self.builder.ins().iadd(seed, copy);
-        self.store_random(seed);
+        self.store(seed, self.context, in_context!(random));
     }
 
     /// The seed of a packet for egress at a port, from its seed for ingress: see [`crate::Seed::in_egress`].
@@ -49,7 +49,7 @@ impl Translator<'_, '_, '_> {
         let place = self.place_in_burst();
         let factor = self.number(seed::PACKET as i64);
         let offset = self.builder.ins().imul(place, factor);
-        let first = self.load_random_seed();
+        let first = self.load(self.context, in_context!(random_seed));
         self.builder.ins().iadd(first, offset)
     }
 
@@ -65,11 +65,11 @@ impl Translator<'_, '_, '_> {
 
     /// [`Random::between`] of bounds that are in order.
     fn number_between(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
-        let state = self.load_random();
+        let state = self.load(self.context, in_context!(random));
         let increment = self.number(Random::INCREMENT as i64);
         let first = self.builder.ins().iadd(state, increment);
         let second = self.builder.ins().iadd(first, increment);
-        self.store_random(second);
+        self.store(second, self.context, in_context!(random));
         let (upper, lower) = (self.mixed(first), self.mixed(second));
 
         let last = self.builder.ins().isub(high, low);

@@ -236,14 +236,17 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn set_source(&mut self, slot: SlotId, source: Source, destination: Destination, facts: &Facts) {
         let number = match source {
             Source::Queue(slot) => {
-                let (wanted, last) = (self.word_of_slot(slot), self.load_last_queue());
+                let (wanted, last) = (
+                    self.word_of_slot(slot),
+                    self.load(self.context, in_context!(last_queue)),
+                );
                 self.builder.ins().umin(wanted, last)
             }
             Source::NewLength => self.new_length(facts),
             Source::Payload(slot) => self.payload_and(slot),
             Source::Number(number) => self.number(number as i64),
-            Source::Argument(Argument::IngressPort) => self.load_ingress_port(),
-            Source::Argument(Argument::Timestamp) => self.load_timestamp(),
+            Source::Argument(Argument::IngressPort) => self.load(self.context, in_context!(ingress_port)),
+            Source::Argument(Argument::Timestamp) => self.load(self.context, in_context!(timestamp_us)),
             Source::Argument(Argument::PacketLength) => self.received_bytes(),
             Source::EgressPort => destination.port,
             Source::Instance => destination.instance,

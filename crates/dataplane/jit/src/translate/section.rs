@@ -39,7 +39,7 @@ impl Translator<'_, '_, '_> {
 
     /// Executes code if there are several workers.
     fn unless_alone(&mut self, then: impl FnOnce(&mut Self)) {
-        let held = self.load_held_lock();
+        let held = self.load(self.context, in_context!(held_lock));
         self.when_rarely(held, then);
     }
 
