@@ -24,108 +24,125 @@ use std::sync::atomic::AtomicU64;
 /// A field that is left uninitialized until it is needed, because a context is made for every packet.
 pub(crate) type Later<T> = MaybeUninit<T>;
 
-/// See the [module](self).
-#[repr(C)]
-pub(crate) struct Context<'a> {
+/// Declares the context's fields, each with its value in a context that has the given objects but no packet or memory.
+macro_rules! context {
+    ($objects:ident; $($(#[$doc:meta])* $field:ident: $kind:ty = $first:expr,)*) => {
+        /// See the [module](self).
+        #[repr(C)]
+        pub(crate) struct Context<'a> {
+            $($(#[$doc])* pub(crate) $field: $kind,)*
+        }
+
+        impl<'a> Context<'a> {
+            #[inline]
+            pub(crate) fn new($objects: &'a dyn TableObjects) -> Self {
+                Context { $($field: $first,)* }
+            }
+        }
+    };
+}
+
+context! {
+    objects;
     /// First byte of the packet.
-    pub(crate) packet: *const u8,
+    packet: *const u8 = ptr::null(),
     /// Its length in bits.
-    pub(crate) packet_bits: u64,
+    packet_bits: u64 = 0,
     /// The parser's position, in bits; at most `packet_bits`.
-    pub(crate) cursor: u64,
+    cursor: u64 = 0,
     /// The words of all slots.
-    pub(crate) state: *mut u64,
+    state: *mut u64 = ptr::null_mut(),
     /// Memory for values that are wider than registers, keys, and data to be hashed: as many words as the compiler
     /// found that the program needs.
-    pub(crate) temporaries: *mut u64,
+    temporaries: *mut u64 = ptr::null_mut(),
     /// Statements and terminators that the body may still execute.
-    pub(crate) steps_left: Later<u64>,
+    steps_left: Later<u64> = Later::uninit(),
     /// The `error` with which a parser rejected.
-    pub(crate) error: Later<u64>,
+    error: Later<u64> = Later::uninit(),
     /// On the fast path: the port by which the packets arrived.
-    pub(crate) ingress_port: Later<u64>,
+    ingress_port: Later<u64> = Later::uninit(),
     /// On the fast path: the time of their arrival.
-    pub(crate) timestamp_us: Later<u64>,
+    timestamp_us: Later<u64> = Later::uninit(),
     /// On the fast path, stage-batched order: see [`crate::packet_context`].
-    pub(crate) queues: Later<*mut u64>,
+    queues: Later<*mut u64> = Later::uninit(),
     /// Fast path, run-to-completion order: base and stride of the frame descriptors; begin and end of the verdict
     /// array; base and stride (in words) of the packet contexts.
-    pub(crate) first_frame: Later<*mut Frame>,
-    pub(crate) frame_stride: Later<usize>,
-    pub(crate) verdicts: Later<*mut u64>,
-    pub(crate) verdicts_end: Later<*mut u64>,
-    pub(crate) lanes: Later<*mut u64>,
-    pub(crate) lane_words: Later<usize>,
+    first_frame: Later<*mut Frame> = Later::uninit(),
+    frame_stride: Later<usize> = Later::uninit(),
+    verdicts: Later<*mut u64> = Later::uninit(),
+    verdicts_end: Later<*mut u64> = Later::uninit(),
+    lanes: Later<*mut u64> = Later::uninit(),
+    lane_words: Later<usize> = Later::uninit(),
     /// On the fast path: see [`crate::route::Arguments`].
-    pub(crate) last_queue: Later<u64>,
-    pub(crate) random_seed: Later<u64>,
+    last_queue: Later<u64> = Later::uninit(),
+    random_seed: Later<u64> = Later::uninit(),
     /// On the fast path: see [`crate::arrays::Arrays`].
-    pub(crate) registers: *const u64,
+    registers: *const u64 = objects.arrays().registers(),
     /// The counters, likewise.
-    pub(crate) counters: *const u64,
+    counters: *const u64 = objects.arrays().counters(),
     /// The times of hits, likewise.
-    pub(crate) hit_times: *const u64,
+    hit_times: *const u64 = objects.arrays().hit_times(),
     /// See [`TableObjects::held_lock`].
-    pub(crate) held_lock: *mut *const AtomicU64,
+    held_lock: *mut *const AtomicU64 = objects.held_lock(),
     /// On the fast path and in the function of a graph: the locations of the tables that compiled code searches itself,
     /// in the order of the list that comes with the function.
-    pub(crate) locations: Later<*const Location>,
+    locations: Later<*const Location> = Later::uninit(),
     /// On the fast path, with a flow cache: see [`crate::flow_pages::Index`]; and the tag of valid slots.
-    pub(crate) flow_index: Later<*mut u64>,
-    pub(crate) flow_tag: Later<u64>,
-    pub(crate) flow_shift: Later<u64>,
+    flow_index: Later<*mut u64> = Later::uninit(),
+    flow_tag: Later<u64> = Later::uninit(),
+    flow_shift: Later<u64> = Later::uninit(),
     /// Arguments of cold calls: see [`crate::cold_calls`].
-    pub(crate) rare_arguments: Later<[u64; ARGUMENTS_MAX]>,
+    rare_arguments: Later<[u64; ARGUMENTS_MAX]> = Later::uninit(),
     /// On the fast path, see [`crate::packet_context::Copies`]: the first copy's frame descriptor, the stride of the
     /// descriptors, the first copy's verdict word, the number of copies, and the most copies.
-    pub(crate) copy_frames: Later<*mut Frame>,
-    pub(crate) copy_stride: Later<usize>,
-    pub(crate) copy_verdicts: Later<*mut u64>,
-    pub(crate) copies: Later<u64>,
-    pub(crate) copies_max: Later<u64>,
+    copy_frames: Later<*mut Frame> = Later::uninit(),
+    copy_stride: Later<usize> = Later::uninit(),
+    copy_verdicts: Later<*mut u64> = Later::uninit(),
+    copies: Later<u64> = Later::uninit(),
+    copies_max: Later<u64> = Later::uninit(),
     /// The multicast group that was looked up last, its members, and their number.
-    pub(crate) group: Later<u64>,
-    pub(crate) group_members: Later<*const Replica>,
-    pub(crate) group_size: Later<u64>,
+    group: Later<u64> = Later::uninit(),
+    group_members: Later<*const Replica> = Later::uninit(),
+    group_size: Later<u64> = Later::uninit(),
     /// In the function of a graph: the address for the next byte that the deparser emits, and the end of the memory for
     /// emitted bytes.
-    pub(crate) output_next: *mut u8,
-    pub(crate) output_end: *mut u8,
+    output_next: *mut u8 = ptr::null_mut(),
+    output_end: *mut u8 = ptr::null_mut(),
     /// The buffer for emitted bytes; null once they go to the output.
-    pub(crate) output_buffer: *mut u8,
+    output_buffer: *mut u8 = ptr::null_mut(),
     /// Whether there was a clone or a digest.
-    pub(crate) wants_copies: u64,
+    wants_copies: u64 = 0,
     /// In the function of a graph: see [`Requests::asked`].
-    pub(crate) asked: u64,
+    asked: u64 = 0,
     /// In the function of a graph, see [`crate::graph`]: the number of the entrance, and the place at which code has
     /// stopped.
-    pub(crate) entrance: u64,
-    pub(crate) stop: u64,
+    entrance: u64 = 0,
+    stop: u64 = 0,
     /// In the function of a graph: the switch's arguments; the values that come with the packet.
-    pub(crate) switch_arguments: *mut u64,
-    pub(crate) kept: *mut u64,
+    switch_arguments: *mut u64 = ptr::null_mut(),
+    kept: *mut u64 = ptr::null_mut(),
     /// In the function of a graph, the values of the present end. Suspension in a queue: port, class and length;
     /// transmission: the port; drop: the error.
-    pub(crate) end_values: [u64; 3],
+    end_values: [u64; 3] = [0; 3],
     /// In the function of a graph: the lowest address to which headers may be written.
-    pub(crate) frame_floor: *const u8,
+    frame_floor: *const u8 = ptr::null(),
     /// In the function of a graph: the maximum length of a frame in bytes.
-    pub(crate) length_max: u64,
+    length_max: u64 = u64::MAX,
     /// In the function of a graph: whether packets pass queues, and whether the current packet has.
-    pub(crate) passes_queues: u64,
-    pub(crate) has_passed: u64,
+    passes_queues: u64 = 0,
+    has_passed: u64 = 0,
     /// Tables and stateful objects.
-    pub(crate) objects: &'a dyn TableObjects,
+    objects: &'a dyn TableObjects = objects,
     /// What the program requests from its architecture.
-    pub(crate) requests: *mut Requests,
+    requests: *mut Requests = ptr::null_mut(),
     /// What the deparser emitted.
-    pub(crate) output: *mut BitBuffer,
+    output: *mut BitBuffer = ptr::null_mut(),
     /// Buffers of the runtime functions.
-    pub(crate) memory: *mut Memory,
+    memory: *mut Memory = ptr::null_mut(),
     /// Packet length and time, for counters and meters.
-    pub(crate) facts: PacketFacts,
+    facts: PacketFacts = PacketFacts::default(),
     /// The generator of `random`.
-    pub(crate) random: Random,
+    random: Random = Random::new(0),
 }
 
 /// Stands for the colour of a packet that was not metered.
@@ -142,70 +159,7 @@ pub(crate) mod ending {
     pub(crate) const STOPPED_AT_END: i64 = 6;
 }
 
-impl<'a> Context<'a> {
-    /// A context with these objects, without a packet or memory.
-    #[inline]
-    pub(crate) fn new(objects: &'a dyn TableObjects) -> Self {
-        let arrays = objects.arrays();
-        Context {
-            packet: ptr::null(),
-            packet_bits: 0,
-            cursor: 0,
-            state: ptr::null_mut(),
-            temporaries: ptr::null_mut(),
-            steps_left: Later::uninit(),
-            error: Later::uninit(),
-            ingress_port: Later::uninit(),
-            timestamp_us: Later::uninit(),
-            last_queue: Later::uninit(),
-            random_seed: Later::uninit(),
-            queues: Later::uninit(),
-            first_frame: Later::uninit(),
-            frame_stride: Later::uninit(),
-            verdicts: Later::uninit(),
-            verdicts_end: Later::uninit(),
-            lanes: Later::uninit(),
-            lane_words: Later::uninit(),
-            registers: arrays.registers(),
-            counters: arrays.counters(),
-            hit_times: arrays.hit_times(),
-            held_lock: objects.held_lock(),
-            locations: Later::uninit(),
-            flow_index: Later::uninit(),
-            flow_tag: Later::uninit(),
-            flow_shift: Later::uninit(),
-            rare_arguments: Later::uninit(),
-            copy_frames: Later::uninit(),
-            copy_stride: Later::uninit(),
-            copy_verdicts: Later::uninit(),
-            copies: Later::uninit(),
-            copies_max: Later::uninit(),
-            group: Later::uninit(),
-            group_members: Later::uninit(),
-            group_size: Later::uninit(),
-            output_next: ptr::null_mut(),
-            output_end: ptr::null_mut(),
-            output_buffer: ptr::null_mut(),
-            wants_copies: 0,
-            asked: 0,
-            entrance: 0,
-            stop: 0,
-            switch_arguments: ptr::null_mut(),
-            kept: ptr::null_mut(),
-            end_values: [0; 3],
-            frame_floor: ptr::null(),
-            length_max: u64::MAX,
-            passes_queues: 0,
-            has_passed: 0,
-            objects,
-            requests: ptr::null_mut(),
-            output: ptr::null_mut(),
-            memory: ptr::null_mut(),
-            facts: PacketFacts::default(),
-            random: Random::new(0),
-        }
-    }
-
+impl Context<'_> {
     /// Cuts the output after the last byte that compiled code wrote. Returns the number of emitted bytes if they are in
     /// the buffer.
     ///
