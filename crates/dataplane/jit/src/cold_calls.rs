@@ -141,7 +141,7 @@ fn define(
     body: impl FnOnce(&mut FunctionBuilder<'_>, &mut JITModule, ir::Value),
 ) -> Result<FuncId, CompileError> {
     let own = signature();
-    let failed = |error| module_error(&error, "");
+    let failed = |error| module_error(&error);
     let id = module.declare_anonymous_function(&own).map_err(failed)?;
     let mut context = CodegenContext::new();
     context.func.signature = own;

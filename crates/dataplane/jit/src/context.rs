@@ -57,8 +57,6 @@ context! {
     temporaries: *mut u64 = ptr::null_mut(),
     /// Statements and terminators that the body may still execute.
     steps_left: Later<u64> = Later::uninit(),
-    /// The `error` with which a parser rejected.
-    error: Later<u64> = Later::uninit(),
     /// On the fast path: the port by which the packets arrived.
     ingress_port: Later<u64> = Later::uninit(),
     /// On the fast path: the time of their arrival.
@@ -148,15 +146,12 @@ context! {
 /// Stands for the colour of a packet that was not metered.
 pub(crate) const NO_COLOR: u64 = u64::MAX;
 
-/// The return value of compiled code: how a body ended.
+/// The return value of the function of a graph: how it ended.
 pub(crate) mod ending {
-    pub(crate) const RETURNED: i64 = 0;
-    pub(crate) const EXITED: i64 = 1;
-    pub(crate) const REJECTED: i64 = 2;
-    pub(crate) const STEP_LIMIT: i64 = 3;
-    pub(crate) const ASSERT_FAILED: i64 = 4;
-    pub(crate) const STOPPED_AT_OP: i64 = 5;
-    pub(crate) const STOPPED_AT_END: i64 = 6;
+    pub(crate) const STEP_LIMIT: i64 = 0;
+    pub(crate) const ASSERT_FAILED: i64 = 1;
+    pub(crate) const STOPPED_AT_OP: i64 = 2;
+    pub(crate) const STOPPED_AT_END: i64 = 3;
 }
 
 impl Context<'_> {

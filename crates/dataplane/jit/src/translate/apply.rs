@@ -3,9 +3,9 @@
 //! Tables are looked up by the words of a key, and actions read their data from the record that was found. If entries
 //! name members of an action profile, a call of the runtime looks up the values.
 
+use super::Translator;
 use super::value::{ActionData, Place, Value};
-use super::{Ending, Translator};
-use crate::context::{NO_COLOR, ending};
+use crate::context::NO_COLOR;
 use crate::flow_slots::{FlowPlace, FoundForFlow};
 use crate::flow_trail::ArrayId;
 use crate::runtime::{self, Function};
@@ -284,11 +284,7 @@ impl Translator<'_, '_, '_> {
     /// Runs an action with the data of a record, and continues at `next`.
     fn run_action(&mut self, table: TableId, (id, index): (ActionId, usize), found: &Found, next: ir::Block) {
         let program = self.program;
-        if let Some(&callee) = self.callees.get(&id) {
-            self.pass_data(found, index);
-            return self.call_action(callee, next);
-        }
-        let data = ActionData::Record {
+        let data = ActionData {
             record: found.record,
             first_word: found.first_word,
             places: found.layout.record.data(index).to_vec(),
@@ -296,36 +292,6 @@ impl Translator<'_, '_, '_> {
         };
         self.note_memo(table, id, &found.layout, &data);
         let action = &program.actions[id.index()];
-        self.body(&program.bodies[action.body.index()], Some(data), Some(next));
-    }
-
-    /// Puts the data of an action where its function expects them: in the first temporaries, which the function
-    /// preserves.
-    fn pass_data(&mut self, found: &Found, action: usize) {
-        let mut limbs = Vec::new();
-        for place in found.layout.record.data(action) {
-            for index in 0..runtime::words(place.width) {
-                let word = match place.word + index {
-                    0 => found.first_word,
-                    word => self.load(found.record, 8 * word as i32),
-                };
-                let word = self.shifted_right(word, place.shift);
-                limbs.push(self.masked(place.width.min(64), word));
-            }
-        }
-        // All loads come first: the record may be in the same temporaries.
-        self.store_limbs(&limbs, self.temporaries, 0);
-    }
-
-    /// Calls the function of an action. If that does not return normally, this function returns, too.
-    fn call_action(&mut self, callee: ir::FuncRef, next: ir::Block) {
-        let call = self.builder.ins().call(callee, &[self.context]);
-        let ended = self.builder.inst_results(call)[0];
-        let mut switch = Switch::new();
-        switch.set_entry(ending::RETURNED as u128, next);
-        switch.set_entry(ending::STEP_LIMIT as u128, self.ending(Ending::StepLimit));
-        switch.set_entry(ending::ASSERT_FAILED as u128, self.ending(Ending::AssertFailed));
-        let exited = self.exit();
-        switch.emit(&mut self.builder, ended, exited);
+        self.body(&program.bodies[action.body.index()], Some(data), next);
     }
 }

@@ -1,18 +1,17 @@
 //! Blocks and terminators.
 
+use super::Translator;
 use super::value::ActionData;
-use super::{Ending, Translator};
 use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
-use crate::context::ending;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{Block, BlockId, Body, BodyKind, KeySet, Op, Statement, Terminator};
+use forebay_ir::{BlockId, Body, BodyKind, KeySet, Op, Statement, Terminator};
 
 /// A body within a function.
 pub(super) struct Region {
     /// Cranelift's block for each block of the body.
     blocks: Vec<ir::Block>,
     data: Option<ActionData>,
-    /// The block to which the body returns; without it, the function returns.
+    /// The block to which the body returns, if it does.
     on_return: Option<ir::Block>,
 }
 
@@ -37,7 +36,7 @@ impl Region {
 
 impl Translator<'_, '_, '_> {
     /// Translates a whole body.
-    pub(super) fn body(&mut self, body: &Body, data: Option<ActionData>, on_return: Option<ir::Block>) {
+    pub(super) fn body(&mut self, body: &Body, data: Option<ActionData>, on_return: ir::Block) {
         let blocks: Vec<ir::Block> = body.blocks.iter().map(|_| self.builder.create_block()).collect();
         self.builder.ins().jump(blocks[0], &[]);
         let facts = match body.kind {
@@ -49,7 +48,7 @@ impl Translator<'_, '_, '_> {
         let region = Region {
             blocks,
             data,
-            on_return,
+            on_return: Some(on_return),
         };
         for ((block, fact), id) in body.blocks.iter().zip(facts).zip(0..) {
             self.builder.switch_to_block(region.block(BlockId(id)));
@@ -57,24 +56,12 @@ impl Translator<'_, '_, '_> {
                 self.builder.seal_block(region.block(BlockId(id)));
             }
             self.cursor = fact;
-            self.block(&region, block, BlockId(id));
+            self.statements(&region, &block.statements);
+            self.terminator(&region, &block.terminator, BlockId(id));
         }
         if body.blocks.len() > 1 {
             region.blocks.iter().for_each(|block| self.builder.seal_block(*block));
         }
-    }
-
-    /// The block to which `exit` leads.
-    pub(super) fn exit(&mut self) -> ir::Block {
-        match self.on_exit {
-            Some(block) => block,
-            None => self.ending(Ending::Exited),
-        }
-    }
-
-    fn block(&mut self, region: &Region, block: &Block, id: BlockId) {
-        self.statements(region, &block.statements);
-        self.terminator(region, &block.terminator, id);
     }
 
     /// Translates operations, up to the terminator.
@@ -139,24 +126,18 @@ impl Translator<'_, '_, '_> {
             } => {
                 self.apply(*table, (*hit, *action_run), id, region.block(*next));
             }
-            Terminator::Return => match region.on_return {
-                Some(block) => {
-                    self.builder.ins().jump(block, &[]);
-                }
-                None => self.end(ending::RETURNED),
-            },
+            Terminator::Return => {
+                let next = region.on_return.expect("such blocks have a joint");
+                self.builder.ins().jump(next, &[]);
+            }
             Terminator::Exit => {
-                let end = self.exit();
+                let end = self.on_exit.expect("a control or an action exits");
                 self.builder.ins().jump(end, &[]);
             }
             Terminator::Reject(error) => {
                 let error = self.word_of(error, region.data());
-                if let Some(block) = self.on_reject {
-                    self.builder.ins().jump(block, &[error.into()]);
-                    return;
-                }
-                self.store(error, self.context, in_context!(error));
-                self.end(ending::REJECTED);
+                let rejected = self.on_reject.expect("the parser of a graph rejects");
+                self.builder.ins().jump(rejected, &[error.into()]);
             }
         }
     }

@@ -365,7 +365,7 @@ impl<'a> Translator<'_, 'a, '_> {
             BodyKind::Parser => self.run_parser(region, body, next, reject.map_or(next, |id| region.block(id))),
             _ => {
                 self.on_exit = Some(next);
-                self.body(body, None, Some(next));
+                self.body(body, None, next);
                 self.on_exit = None;
             }
         }
@@ -386,7 +386,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let rejected = self.builder.create_block();
         let error = self.builder.append_block_param(rejected, types::I64);
         self.on_reject = Some(rejected);
-        self.body(body, None, Some(next));
+        self.body(body, None, next);
         self.on_reject = None;
         for (ending, block) in std::mem::replace(&mut self.endings, before) {
             let error = match ending {

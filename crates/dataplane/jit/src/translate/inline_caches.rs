@@ -51,16 +51,13 @@ impl<'a> Translator<'_, 'a, '_> {
         let (Some(&place), Some(memo)) = (self.memos.get(&table), layout.record.memo()) else {
             return;
         };
-        let ActionData::Record { record, .. } = data else {
-            return;
-        };
         let program = self.environment.program;
         let is_certain = self.environment.joins.followers(table).all(|follower| {
             let key = key_slots(program, follower);
             key.is_some_and(|key| determines(program, action, &key))
         });
         let address = if is_certain {
-            self.address(*record, 8 * memo as i32)
+            self.address(data.record, 8 * memo as i32)
         } else {
             self.no_memo()
         };

@@ -1,8 +1,8 @@
-//! Translates a body to a function of machine code.
+//! Translates bodies to a function of machine code.
 //!
-//! All bodies have the same signature: the function takes a pointer to a [`Context`](crate::context::Context) and returns one of [`ending`]. In
-//! the function of a graph, slots stay in the state's memory between operations; on the fast path ([`crate::route`])
-//! most slots are in registers or in the packet.
+//! All functions have the same signature: they take a pointer to a [`Context`](crate::context::Context). The function
+//! of a graph returns one of [`ending`], and slots stay in the state's memory between operations. On the fast path
+//! ([`crate::route`]) the number of packets is returned, and most slots are in registers or in the packet.
 //!
 //! | file | what it translates |
 //! |---|---|
@@ -90,7 +90,7 @@ use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::{Leaf, Plan};
 use crate::route::{BailOut, Order, Route};
-use crate::runtime::{Function, words};
+use crate::runtime::Function;
 use access::within_bounds;
 use burst::Burst;
 use cloning::CloneWanted;
@@ -102,7 +102,7 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use flows::FlowSlot;
 use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
-use forebay_ir::{Action, ActionId, IndexSet, Program, SlotId, TableId};
+use forebay_ir::{IndexSet, Program, SlotId, TableId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use value_locations::{Homes, Registers};
 
@@ -139,8 +139,6 @@ pub(crate) struct Environment<'a> {
     pub(crate) searched: Vec<TableId>,
     /// Steps that a body may take.
     pub(crate) step_limit: u64,
-    /// The functions of actions that are not inlined.
-    pub(crate) outlined: &'a HashMap<ActionId, cranelift_module::FuncId>,
     /// The trampolines to runtime functions that are called rarely.
     pub(crate) trampolines: &'static Trampolines,
 }
@@ -167,8 +165,6 @@ pub(crate) enum StepCounting {
 /// What is translated into a function.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit<'a> {
-    /// An action that controls call.
-    Action(ActionId),
     /// The graph of an architecture, with the bodies.
     Graph(&'a Graph, &'a GraphPlan),
     /// The fast path.
@@ -180,7 +176,6 @@ pub(crate) enum Unit<'a> {
 /// How a body ends early.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
-    Exited,
     StepLimit,
     AssertFailed,
     /// The packet takes the slow path, for this reason.
@@ -196,8 +191,6 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     environment: &'e mut Environment<'a>,
     program: &'a Program,
     builder: FunctionBuilder<'f>,
-    /// References to outlined actions in this function.
-    callees: HashMap<ActionId, ir::FuncRef>,
     context: ir::Value,
     state: ir::Value,
     temporaries: ir::Value,
@@ -279,12 +272,7 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     taken_back: Vec<TakenBack>,
 }
 
-/// Words of an action's arguments.
-fn argument_words(action: &Action) -> usize {
-    action.params.iter().map(|param| words(param.width)).sum()
-}
-
-/// The signature of all compiled bodies.
+/// The signature of all compiled functions.
 pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
     let mut signature = Signature::new(call_conv);
     signature.params.push(AbiParam::new(types::I64));
@@ -294,12 +282,7 @@ pub(crate) fn body_signature(call_conv: CallConv) -> Signature {
 
 impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// Begins a function.
-    pub(crate) fn new(
-        environment: &'e mut Environment<'a>,
-        mut builder: FunctionBuilder<'f>,
-        callees: HashMap<ActionId, ir::FuncRef>,
-        counting: StepCounting,
-    ) -> Self {
+    pub(crate) fn new(environment: &'e mut Environment<'a>, mut builder: FunctionBuilder<'f>) -> Self {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
@@ -310,7 +293,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             program: environment.program,
             environment,
             builder,
-            callees,
             context,
             state: context,
             temporaries: context,
@@ -318,7 +300,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             too_short: None,
             temporaries_used: 0,
             temporaries_lasting: 0,
-            counting,
+            counting: StepCounting::Never,
             steps: 0,
             cursor: CursorFact::Anywhere,
             endings: BTreeMap::new(),
@@ -360,16 +342,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
 
     /// Translates all of a unit.
     pub(crate) fn translate(mut self, unit: Unit<'a>) -> FunctionBuilder<'f> {
-        let program = self.program;
         match unit {
-            Unit::Action(action) => {
-                let action = &program.actions[action.index()];
-                // The caller has put the arguments there.
-                self.temporaries_lasting = argument_words(action) as u32;
-                self.environment.temporaries = self.environment.temporaries.max(self.temporaries_lasting);
-                let data = value::ActionData::of_values(action, self.temporaries);
-                self.body(&program.bodies[action.body.index()], Some(data), None);
-            }
             Unit::Graph(graph, plan) => self.graph(graph, plan),
             Unit::Route(route, plan, order) => {
                 let shape = self.route(route, plan, order);
@@ -559,17 +532,12 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             self.builder.switch_to_block(block);
             self.builder.set_cold_block(block);
             match ending {
-                Ending::Exited => self.end(ending::EXITED),
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
                 Ending::AssertFailed if self.is_fast_path() => self.end_lane(verdict::ASSERT_FAILED),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
                 Ending::BailedOut(reason) => self.bail_out_lane(reason, None),
                 Ending::LeftOut(reason, path) => self.bail_out_lane(reason, Some(path)),
-                Ending::Rejected(error) => {
-                    let error = self.number(error.into());
-                    self.store(error, self.context, in_context!(error));
-                    self.end(ending::REJECTED);
-                }
+                Ending::Rejected(_) => unreachable!("a parser's errors lead to the block behind it"),
             }
         }
     }

@@ -557,7 +557,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let program = self.program;
         let next = self.builder.create_block();
         self.on_exit = Some(next);
-        self.body(&program.bodies[id.index()], None, Some(next));
+        self.body(&program.bodies[id.index()], None, next);
         self.on_exit = None;
         self.enter(next);
         self.temporaries_used = 0;

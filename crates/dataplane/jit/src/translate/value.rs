@@ -7,7 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
-use forebay_ir::{Action, BinaryOp, SlotId};
+use forebay_ir::{BinaryOp, SlotId};
 use forebay_tables::Placement;
 
 /// A value while a statement is executed.
@@ -28,41 +28,16 @@ pub(super) enum Place {
     Memory(ir::Value),
 }
 
-/// The data of the action that is executed.
+/// The data of the action that is executed: a part of the record of a table.
 #[derive(Clone, Debug)]
-pub(super) enum ActionData {
-    /// Consecutive values in memory.
-    Values {
-        address: ir::Value,
-        /// Offset in bytes of each parameter.
-        offsets: Vec<i32>,
-    },
-    /// In the record of a table.
-    Record {
-        record: ir::Value,
-        /// The record's first word. It is loaded only once, because a record of one word may be replaced at any time.
-        first_word: ir::Value,
-        /// By parameter.
-        places: Vec<Placement>,
-        /// Whether a later look-up of the packet may put another record in its place.
-        is_replaced: bool,
-    },
-}
-
-impl ActionData {
-    /// The arguments at an address, in the order of the action's parameters.
-    pub(super) fn of_values(action: &Action, address: ir::Value) -> Self {
-        let mut offset = 0;
-        let offsets = action.params.iter().map(|param| {
-            let own = offset;
-            offset += 8 * words(param.width) as i32;
-            own
-        });
-        ActionData::Values {
-            address,
-            offsets: offsets.collect(),
-        }
-    }
+pub(super) struct ActionData {
+    pub(super) record: ir::Value,
+    /// The record's first word. It is loaded only once, because a record of one word may be replaced at any time.
+    pub(super) first_word: ir::Value,
+    /// By parameter.
+    pub(super) places: Vec<Placement>,
+    /// Whether a later look-up of the packet may put another record in its place.
+    pub(super) is_replaced: bool,
 }
 
 /// A mask of the low bits of a word.
@@ -343,36 +318,24 @@ impl Translator<'_, '_, '_> {
 
     /// A parameter of the action that is executed.
     pub(super) fn parameter(&mut self, data: &ActionData, index: u32, width: u32) -> Value {
-        match data {
-            ActionData::Values { address, offsets } => self.load_value(width, *address, offsets[index as usize]),
-            ActionData::Record {
-                record,
-                first_word,
-                places,
-                is_replaced,
-            } => {
-                let place = places[index as usize];
-                if width > 64 || width == 0 {
-                    return self.load_value(width, *record, 8 * place.word as i32);
-                }
-                let word = match place.word {
-                    0 => *first_word,
-                    word if *is_replaced => self.load(*record, 8 * word as i32),
-                    // A single load: the old value or the new one, but the same for the whole action.
-                    word => self.load_unchanging(*record, 8 * word),
-                };
-                let moved = self.shifted_right(word, place.shift);
-                // The bits above a word's last value are zero.
-                if !places
-                    .iter()
-                    .any(|other| other.word == place.word && other.shift > place.shift)
-                {
-                    self.note_width(moved, width);
-                }
-                let argument = self.masked(width, moved);
-                Value::word(width, argument)
-            }
+        let place = data.places[index as usize];
+        if width > 64 || width == 0 {
+            return self.load_value(width, data.record, 8 * place.word as i32);
         }
+        let word = match place.word {
+            0 => data.first_word,
+            word if data.is_replaced => self.load(data.record, 8 * word as i32),
+            // A single load: the old value or the new one, but the same for the whole action.
+            word => self.load_unchanging(data.record, 8 * word),
+        };
+        let moved = self.shifted_right(word, place.shift);
+        // The bits above a word's last value are zero.
+        let is_above = |other: &Placement| other.word == place.word && other.shift > place.shift;
+        if !data.places.iter().any(is_above) {
+            self.note_width(moved, width);
+        }
+        let argument = self.masked(width, moved);
+        Value::word(width, argument)
     }
 
     /// Word `index` of a value, counted from the least significant. It must exist.
