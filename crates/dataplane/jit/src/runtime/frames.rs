@@ -1,7 +1,7 @@
 //! Packets read and put together bit by bit, and hashes of data that is put together in the same way.
 
 use super::Function;
-use super::values::{load, store, words};
+use super::values::words;
 use crate::context::Context;
 use crate::packet_context::Lane;
 use forebay_bits::{Bits, read_limbs, write_limbs};
@@ -17,7 +17,6 @@ functions! {
     HASH_BYTES = hash_bytes(_, _, _, _) -> u64;
     HASH_BEGIN = hash_begin(_);
     HASH_END = hash_end(_, _, _) -> u64;
-    HASH_IN_RANGE = hash_in_range(_, _, _, _);
     EXTEND_OUTPUT = extend_output(_, _) -> u64;
     GROW_OUTPUT = grow_output(_, _) -> u64;
     APPEND_BITS = append_bits(_, _, _, _);
@@ -110,16 +109,6 @@ unsafe extern "C" fn hash_end(context: *mut Context<'_>, algorithm: *const HashA
             input.push_from(packet(context), context.cursor as usize);
         }
         context.objects.hash(*algorithm, input.bytes())
-    }
-}
-
-/// `base + hash mod max` on numbers of two words each; a `max` of 0 counts as 1.
-unsafe extern "C" fn hash_in_range(hash: u64, base: *const u64, max: *const u64, target: *mut u64) {
-    // SAFETY: see the module.
-    unsafe {
-        let base = load(128, base).to_u128();
-        let max = load(128, max).to_u128().max(1);
-        store(&Bits::new(128, base.wrapping_add(u128::from(hash) % max)), target);
     }
 }
 

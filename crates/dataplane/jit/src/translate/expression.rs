@@ -4,8 +4,7 @@
 
 use super::Translator;
 use super::value::{ActionData, Place, Value};
-use crate::runtime::{WideOperator, words};
-use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{BinaryOp, Expr, UnaryOp};
 
 impl Translator<'_, '_, '_> {
@@ -28,26 +27,25 @@ impl Translator<'_, '_, '_> {
             }
             Expr::Slice { operand, hi, lo } => {
                 let operand = self.value(operand, data);
-                self.slice(operand, *hi, *lo)
+                let words = self.words_from(operand, *lo, hi - lo + 1);
+                self.masked_value(hi - lo + 1, words)
             }
             Expr::Concat(high, low) => {
                 if let Some(composed) = self.composed_in_packet(expr) {
                     return composed;
                 }
                 let (high, low) = (self.value(high, data), self.value(low, data));
-                self.concat(high, low)
+                let words = self.concat_words(high, low);
+                self.value_of_words(high.width + low.width, words)
             }
-            Expr::ZeroExtend(width, operand) => {
+            Expr::ZeroExtend(width, operand) | Expr::Truncate(width, operand) => {
                 let operand = self.value(operand, data);
-                self.zero_extend(*width, operand)
+                self.resized(*width, operand)
             }
             Expr::SignExtend(width, operand) => {
                 let operand = self.value(operand, data);
-                self.sign_extend(*width, operand)
-            }
-            Expr::Truncate(width, operand) => {
-                let operand = self.value(operand, data);
-                self.truncate(*width, operand)
+                let words = self.sign_extended_words(*width, operand);
+                self.masked_value(*width, words)
             }
             Expr::Mux {
                 condition,
@@ -98,7 +96,7 @@ impl Translator<'_, '_, '_> {
                 let (a_low, a_high) = self.split(a);
                 let (b_low, b_high) = self.split(b);
                 let (low, high) = (select(self, a_low, b_low), select(self, a_high, b_high));
-                Value::double(width, self.builder.ins().iconcat(low, high))
+                Value::register(width, self.builder.ins().iconcat(low, high))
             }
             (Place::Memory(a), Place::Memory(b)) => Value::memory(width, select(self, a, b)),
             _ => unreachable!("alternatives have one width"),
@@ -106,96 +104,54 @@ impl Translator<'_, '_, '_> {
     }
 
     fn unary(&mut self, operator: UnaryOp, operand: Value) -> Value {
-        let width = operand.width;
-        match operand.place {
-            Place::Word(word) => {
-                let result = match operator {
-                    UnaryOp::Not => self.builder.ins().bnot(word),
-                    UnaryOp::Negate => self.builder.ins().ineg(word),
-                };
-                let result = self.masked(width, result);
-                Value::word(width, result)
-            }
-            Place::Double(double) => self.double_unary(operator, width, double),
-            Place::Memory(_) => self.wide_operation(WideOperator::Unary(operator), width, operand, None),
-        }
+        let (Place::Word(value) | Place::Double(value)) = operand.place else {
+            let words = self.unary_words(operator, operand);
+            return self.masked_value(operand.width, words);
+        };
+        let result = match operator {
+            UnaryOp::Not => self.builder.ins().bnot(value),
+            UnaryOp::Negate => self.builder.ins().ineg(value),
+        };
+        let result = self.masked(operand.width, result);
+        Value::register(operand.width, result)
     }
 
     pub(super) fn binary(&mut self, operator: BinaryOp, left: Value, right: Value) -> Value {
         if operator.is_comparison() {
             let condition = self.comparison(operator, left, right);
-            return self.truth(condition);
+            let word = self.builder.ins().uextend(types::I64, condition);
+            return Value::word(1, word);
         }
-        if operator.is_shift() && !matches!(left.place, Place::Memory(_)) {
-            let amount = self.saturated(right);
-            return self.shift(operator, left, amount);
-        }
-        match (left.place, right.place) {
-            (Place::Word(a), Place::Word(b)) => {
-                let result = self.word_binary(operator, left.width, a, b);
-                Value::word(left.width, result)
+        let in_place = match left.place {
+            Place::Memory(_) => self.binary_words(operator, left, right),
+            _ if operator.is_shift() => {
+                let amount = self.saturated(right);
+                return self.shift(operator, left, amount);
             }
-            (Place::Double(a), Place::Double(b)) => self.double_binary(operator, left.width, a, b),
-            _ => self.wide_operation(WideOperator::Binary(operator), left.width, left, Some(right)),
+            _ => return self.binary_in_registers(operator, left, right),
+        };
+        match in_place {
+            Some(words) => self.masked_value(left.width, words),
+            None => self.binary_by_runtime(operator, left, right),
         }
     }
 
     /// The result of a comparison, as an 8-bit value that can be branched on.
     pub(super) fn comparison(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
-        match (left.place, right.place) {
-            (Place::Word(a), Place::Word(b)) => self.word_comparison(operator, left.width, a, b),
-            (Place::Double(a), Place::Double(b)) => self.double_comparison(operator, left.width, a, b),
-            _ => {
-                let result = self.wide_operation(WideOperator::Binary(operator), 1, left, Some(right));
-                self.truth_of_word(result)
-            }
-        }
-    }
-
-    fn shift(&mut self, operator: BinaryOp, left: Value, amount: ir::Value) -> Value {
         match left.place {
-            Place::Word(word) => {
-                let result = self.word_shift(operator, left.width, word, amount);
-                Value::word(left.width, result)
-            }
-            Place::Double(double) => {
-                let result = self.double_shift(operator, left.width, double, amount);
-                Value::double(left.width, result)
-            }
-            Place::Memory(_) => unreachable!("values in memory are shifted by the runtime"),
+            Place::Memory(_) => self.compare_words(operator, left, right),
+            _ => self.compare_in_registers(operator, left, right),
         }
     }
 
-    fn slice(&mut self, operand: Value, hi: u32, lo: u32) -> Value {
-        let width = hi - lo + 1;
-        match operand.place {
-            Place::Word(word) => {
-                let shifted = self.shifted_right(word, lo);
-                let result = self.masked(width, shifted);
-                Value::word(width, result)
-            }
-            Place::Memory(_) if width <= 64 => {
-                let result = self.word_of_wide(operand, lo);
-                let result = self.masked(width, result);
-                Value::word(width, result)
-            }
-            Place::Double(double) => self.double_slice(width, double, lo),
-            Place::Memory(_) => self.wide_operation(WideOperator::Slice { hi, lo }, width, operand, None),
+    /// The low bits of a value, or all of them with zeros above.
+    pub(super) fn resized(&mut self, width: u32, value: Value) -> Value {
+        let words = self.words_from(value, 0, width);
+        if width < value.width {
+            self.masked_value(width, words)
+        } else {
+            self.value_of_words(width, words)
         }
-    }
-
-    /// The 64 bits of a value in memory from bit `lo` on, with zeros after its last word.
-    pub(super) fn word_of_wide(&mut self, value: Value, lo: u32) -> ir::Value {
-        let index = (lo / 64) as usize;
-        let word = self.limb(value, index);
-        let low = self.shifted_right(word, lo % 64);
-        if lo.is_multiple_of(64) || index + 1 == words(value.width) {
-            return low;
-        }
-        let next = self.limb(value, index + 1);
-        let amount = self.number((64 - lo % 64).into());
-        let high = self.builder.ins().ishl(next, amount);
-        self.builder.ins().bor(low, high)
     }
 
     /// A word shifted right by a constant below 64.
@@ -226,54 +182,5 @@ impl Translator<'_, '_, '_> {
         }
         let factor = self.number(factor as i64);
         self.builder.ins().imul(word, factor)
-    }
-
-    fn concat(&mut self, high: Value, low: Value) -> Value {
-        let width = high.width + low.width;
-        match (high.place, low.place) {
-            (Place::Word(a), Place::Word(b)) if width <= 64 => {
-                let moved = self.shifted_left(a, low.width);
-                let result = self.builder.ins().bor(moved, b);
-                Value::word(width, result)
-            }
-            _ if width <= 128 => self.double_concat(width, high, low),
-            _ => self.wide_operation(WideOperator::Concat, width, high, Some(low)),
-        }
-    }
-
-    pub(super) fn zero_extend(&mut self, width: u32, operand: Value) -> Value {
-        match operand.place {
-            Place::Word(word) => self.value_of_u64(width, word),
-            Place::Double(double) if width <= 128 => Value::double(width, double),
-            _ => self.wide_operation(WideOperator::ZeroExtend(width), width, operand, None),
-        }
-    }
-
-    fn sign_extend(&mut self, width: u32, operand: Value) -> Value {
-        match operand.place {
-            Place::Word(word) if width <= 64 => {
-                let extended = self.sign_extended(operand.width, word);
-                let result = self.masked(width, extended);
-                Value::word(width, result)
-            }
-            Place::Word(_) | Place::Double(_) if width <= 128 => self.double_sign_extend(width, operand),
-            _ => self.wide_operation(WideOperator::SignExtend(width), width, operand, None),
-        }
-    }
-
-    pub(super) fn truncate(&mut self, width: u32, operand: Value) -> Value {
-        match operand.place {
-            _ if width <= 64 => {
-                let word = self.low_word(operand);
-                let word = self.masked(width, word);
-                Value::word(width, word)
-            }
-            _ if width <= 128 => {
-                let double = self.low_double(operand);
-                let double = self.double_masked(width, double);
-                Value::double(width, double)
-            }
-            _ => self.wide_operation(WideOperator::Truncate(width), width, operand, None),
-        }
     }
 }

@@ -38,11 +38,8 @@ impl Translator<'_, '_, '_> {
             }
         }
         let zero = self.number(0);
-        let [low, high] = limbs.map(|limb| limb.unwrap_or(zero));
-        Some(match width {
-            0..=64 => Value::word(width, low),
-            _ => Value::double(width, self.builder.ins().iconcat(low, high)),
-        })
+        let words = limbs.map(|limb| limb.unwrap_or(zero)).to_vec();
+        Some(self.value_of_words(width, words))
     }
 
     /// Adds a part of `bits` bits, which is followed by `behind` bits.

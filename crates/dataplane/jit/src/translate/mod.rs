@@ -9,7 +9,7 @@
 //! | `value.rs`, `value_locations.rs` | values in registers and in memory, and the locations of slots |
 //! | `access.rs` | loads and stores |
 //! | `known.rs` | known constants and value ranges of words, to avoid needless instructions |
-//! | `expression.rs`, `word64.rs`, `word128.rs`, `wide.rs` | expressions; of up to 64 bits; of up to 128 bits; of more |
+//! | `expression.rs`, `in_registers.rs`, `wide.rs` | expressions; operators on up to 128 bits; on words of more |
 //! | `stack_index.rs` | an element of a stack in the packet, by a computed index |
 //! | `field_concat.rs`, `fused_compare.rs` | concatenated fields; several comparisons at once |
 //! | `flow.rs`, `select.rs`, `apply.rs` | blocks and terminators |
@@ -60,6 +60,7 @@ mod flow;
 mod flows;
 mod fused_compare;
 pub(crate) mod graph;
+mod in_registers;
 mod inline_caches;
 mod known;
 mod new_length;
@@ -76,8 +77,6 @@ mod stateful;
 mod value;
 mod value_locations;
 mod wide;
-mod word128;
-mod word64;
 
 use crate::analysis::CursorFact;
 use crate::cold_calls::{self, Trampolines};

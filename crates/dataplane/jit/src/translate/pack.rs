@@ -3,14 +3,14 @@
 //! Values of fixed width are packed in registers, 64 bits at a time; the first bit is the most significant.
 
 use super::Translator;
-use super::value::{ActionData, Place, Value};
+use super::value::{ActionData, Value};
 use super::value_locations::{Field, Home};
 use crate::analysis::{PACKED_BITS_MAX, emits_whole_bytes};
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use forebay_ir::{DataItem, Expr, HashAlgorithm, HeaderId, SlotId};
+use forebay_ir::{BinaryOp, DataItem, Expr, HashAlgorithm, HeaderId, SlotId};
 
 /// The runtime computes CRCs of more data.
 const CRC_BITS_MAX: u32 = 512;
@@ -125,25 +125,12 @@ impl Translator<'_, '_, '_> {
             let sum = self.builder.ins().iadd(base, rest);
             return self.value_of_u64(width, sum);
         }
-        if let (Place::Word(max), true) = (max.place, width <= 64) {
-            let (zero, one) = (self.number(0), self.number(1));
-            let is_zero = self.builder.ins().icmp(IntCC::Equal, max, zero);
-            let max = self.builder.ins().select(is_zero, one, max);
-            let rest = self.builder.ins().urem(hash, max);
-            let base = self.low_word(base);
-            let sum = self.builder.ins().iadd(base, rest);
-            return self.value_of_u64(width, sum);
-        }
-        let (base, max) = (self.low_double(base), self.low_double(max));
-        let base = self.address_of(Value::double(128, base));
-        let max = self.address_of(Value::double(128, max));
-        let result = self.temporary_address(2);
-        self.call(runtime::HASH_IN_RANGE, &[hash, base, max, result]);
-        let sum = self.load_value(128, result, 0);
-        if width <= 128 {
-            return self.truncate(width, sum);
-        }
-        self.zero_extend(width, sum)
+        let bits = if width <= 64 && max.width <= 64 { 64 } else { 128 };
+        let [base, max, hash] = [base, max, Value::word(64, hash)].map(|value| self.resized(bits, value));
+        // A remainder by 0 is 0.
+        let rest = self.binary(BinaryOp::Mod, hash, max);
+        let sum = self.binary(BinaryOp::Add, base, rest);
+        self.resized(width, sum)
     }
 
     /// Appends data to a buffer of the runtime.

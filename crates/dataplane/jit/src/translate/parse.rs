@@ -247,18 +247,11 @@ impl Translator<'_, '_, '_> {
 
     /// Loads a field of up to 128 bits.
     pub(super) fn load_field(&mut self, field: &Field, width: u32) -> Value {
-        if width == 0 {
-            let zero = self.number(0);
-            return Value::word(0, zero);
-        }
         let address = self.address_of_field(field);
-        let low = self.load_limb(address, field, width, 0);
-        if width <= 64 {
-            return Value::word(width, low);
-        }
-        let high = self.load_limb(address, field, width, 1);
-        let double = self.builder.ins().iconcat(low, high);
-        Value::double(width, double)
+        let words = (0..words(width))
+            .map(|index| self.load_limb(address, field, width, index))
+            .collect();
+        self.value_of_words(width, words)
     }
 
     /// The address of the bytes that contain a field.

@@ -6,6 +6,7 @@
 use super::Translator;
 use super::value::{ActionData, Place, Value};
 use crate::runtime::{self, ValueSetShape};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use forebay_bits::Bits;
@@ -135,7 +136,7 @@ impl Translator<'_, '_, '_> {
         let shape = self.pointer(shape);
         let components = self.store_all(components);
         let contains = self.call_for_result(runtime::VALUE_SET_CONTAINS, &[self.context, shape, components]);
-        self.truth_of_word(Value::word(1, contains))
+        self.builder.ins().icmp_imm_u(IntCC::NotEqual, contains, 0)
     }
 }
 

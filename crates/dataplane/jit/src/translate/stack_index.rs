@@ -62,35 +62,23 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().jump(next, &[]);
         self.enter(next);
         let chosen = self.builder.use_var(result);
-        Some(match kind {
-            types::I64 => Value::word(places.width, chosen),
-            _ => Value::double(places.width, chosen),
-        })
+        Some(Value::register(places.width, chosen))
     }
 
     fn load_element(&mut self, places: &Places, index: ir::Value) -> Value {
         // Not before the test of the index, and not once for each use.
         let rests = std::mem::take(&mut self.packet_rests);
-        let value = self.load_element_here(places, index);
-        self.packet_rests = rests;
-        value
-    }
-
-    fn load_element_here(&mut self, places: &Places, index: ir::Value) -> Value {
-        let distance = self.number(places.distance as i64);
-        let offset = self.builder.ins().imul(index, distance);
+        let offset = self.times(index, places.distance);
         let packet = self.packet();
         let first = self.address(packet, places.first as i32);
-        let address = self.builder.ins().iadd(first, offset);
-        let (width, bytes) = (places.width, places.width / 8);
-        if width <= 64 {
-            let word = self.load_bits(address, bytes, 0, width);
-            return Value::word(width, word);
-        }
-        let high = self.load_bits(address, bytes, 0, width - 64);
-        let low = self.load_bits(address, bytes, width - 64, 64);
-        let double = self.builder.ins().iconcat(low, high);
-        Value::double(width, double)
+        let element = Field {
+            address: Address::Known(self.builder.ins().iadd(first, offset)),
+            bytes: places.width / 8,
+            first_bit: 0,
+        };
+        let value = self.load_field(&element, places.width);
+        self.packet_rests = rests;
+        value
     }
 
     /// The positions of fields, if they are at equal distances. All fields are in the packet, so the load is within it

@@ -6,7 +6,7 @@
 
 use super::Translator;
 use super::access::within_bounds;
-use super::value::{Place, Value};
+use super::value::Value;
 use crate::context::Context;
 use crate::flow_trail::ArrayId;
 use crate::runtime::words;
@@ -41,31 +41,22 @@ impl Translator<'_, '_, '_> {
                 self.select_inside(inside, stored, zero)
             })
             .collect();
-        match limbs[..] {
-            [] => {}
-            [word] => self.write_slot(slot, Value::word(width, word)),
-            [low, high] => {
-                let double = self.builder.ins().iconcat(low, high);
-                self.write_slot(slot, Value::double(width, double));
-            }
-            _ => self.write_slot_through(slot, |translator, target| translator.store_limbs(&limbs, target, 0)),
+        if width > 128 {
+            return self.write_slot_through(slot, |translator, target| translator.store_limbs(&limbs, target, 0));
         }
+        let value = self.value_of_words(width, limbs);
+        self.write_slot(slot, value);
     }
 
     /// Writes an element; does nothing if the index is outside the array.
     pub(super) fn write_element(&mut self, register: RegisterId, index: ir::Value, value: Value) {
         let size = self.program.registers[register.index()].size;
         self.when_inside(index, size, |translator| {
-            let count = words(value.width);
             let (element, first) = translator.element(register, index);
             if RegisterArray::have_locks(value.width) {
                 let word = translator.limb(value, 0);
                 translator.store_beside_lock(value.width, word, element, first);
-            } else if let Place::Memory(_) = value.place {
-                // The whole value is read first, because its words may be those of the element.
-                let limbs: Vec<ir::Value> = (0..count).map(|limb| translator.limb(value, limb)).collect();
-                translator.store_limbs(&limbs, element, first);
-            } else if count > 0 {
+            } else {
                 translator.store_value(value, element, first);
             }
         });

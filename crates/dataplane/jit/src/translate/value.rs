@@ -2,9 +2,9 @@
 
 use super::Translator;
 use super::value_locations::Home;
-use crate::runtime::{self, WideOperation, WideOperator, words};
+use crate::runtime::{self, WideOperation, words};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode, types};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, SlotId};
@@ -62,12 +62,22 @@ impl Value {
         }
     }
 
-    /// A value of 65 to 128 bits.
-    pub(super) fn double(width: u32, value: ir::Value) -> Value {
-        debug_assert!((65..=128).contains(&width));
-        Value {
-            width,
-            place: Place::Double(value),
+    /// A value of up to 128 bits.
+    pub(super) fn register(width: u32, value: ir::Value) -> Value {
+        debug_assert!(width <= 128);
+        let place = if width <= 64 {
+            Place::Word(value)
+        } else {
+            Place::Double(value)
+        };
+        Value { width, place }
+    }
+
+    /// The register of a value of up to 128 bits.
+    pub(super) fn in_register(self) -> ir::Value {
+        match self.place {
+            Place::Word(value) | Place::Double(value) => value,
+            Place::Memory(_) => unreachable!("wide values are in memory"),
         }
     }
 
@@ -84,46 +94,26 @@ impl Value {
 impl Translator<'_, '_, '_> {
     pub(super) fn constant(&mut self, value: &Bits) -> Value {
         let width = value.width();
-        match width {
-            0..=64 => {
-                let word = self.number(value.to_u64() as i64);
-                Value::word(width, word)
-            }
-            65..=128 => {
-                let double = self.double_constant(value.to_u128());
-                Value::double(width, double)
-            }
-            _ => {
-                let address = self.environment.pool.words(value.limbs().collect());
-                let address = self.pointer(address);
-                Value::memory(width, address)
-            }
+        if width > 128 {
+            let address = self.environment.pool.words(value.limbs().collect());
+            return Value::memory(width, self.pointer(address));
         }
-    }
-
-    pub(super) fn double_constant(&mut self, value: u128) -> ir::Value {
-        let low = self.number(value as u64 as i64);
-        let high = self.number((value >> 64) as u64 as i64);
-        self.builder.ins().iconcat(low, high)
+        let words = value.limbs().map(|limb| self.number(limb as i64)).collect();
+        self.value_of_words(width, words)
     }
 
     /// The low bits of a 64-bit number, as a value of some width.
     pub(super) fn value_of_u64(&mut self, width: u32, number: ir::Value) -> Value {
-        match width {
-            0..=64 => {
-                let word = self.masked(width, number);
-                Value::word(width, word)
-            }
-            65..=128 => {
-                let double = self.builder.ins().uextend(types::I128, number);
-                Value::double(width, double)
-            }
-            _ => self.wide_operation(WideOperator::ZeroExtend(width), width, Value::word(64, number), None),
-        }
+        self.masked_value(width, vec![number])
     }
 
-    /// The low bits of a word.
+    /// The low bits of a value in a register.
     pub(super) fn masked(&mut self, width: u32, word: ir::Value) -> ir::Value {
+        if width > 64 && width < 128 {
+            let (low, high) = self.split(word);
+            let high = self.masked(width - 64, high);
+            return self.builder.ins().iconcat(low, high);
+        }
         if width >= 64 || self.significant_bits(word) <= width {
             return word;
         }
@@ -136,54 +126,31 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().band(word, mask)
     }
 
-    /// A truth value as a word.
-    pub(super) fn truth(&mut self, condition: ir::Value) -> Value {
-        let word = self.builder.ins().uextend(types::I64, condition);
-        Value::word(1, word)
-    }
-
     /// The value at an address.
     pub(super) fn load_value(&mut self, width: u32, address: ir::Value, offset: i32) -> Value {
-        match width {
-            0 => self.constant(&Bits::zero(0)),
-            1..=64 => {
-                let word = self.load(address, offset);
-                self.note_width(word, width);
-                Value::word(width, word)
-            }
-            65..=128 => {
-                let low = self.load(address, offset);
-                let high = self.load(address, offset + 8);
-                let double = self.builder.ins().iconcat(low, high);
-                Value::double(width, double)
-            }
-            _ => {
-                let address = self.address(address, offset);
-                Value::memory(width, address)
-            }
+        if width > 128 {
+            return Value::memory(width, self.address(address, offset));
         }
+        let words = (0..words(width)).map(|index| self.load(address, offset + 8 * index as i32));
+        let words: Vec<ir::Value> = words.collect();
+        if let [word] = words[..] {
+            self.note_width(word, width);
+        }
+        self.value_of_words(width, words)
     }
 
     /// Stores a value at an address.
     pub(super) fn store_value(&mut self, value: Value, address: ir::Value, offset: i32) {
         match value.place {
-            Place::Word(_) if value.width == 0 => {}
-            Place::Word(word) => self.store(word, address, offset),
-            Place::Double(double) => {
-                let (low, high) = self.split(double);
-                self.store(low, address, offset);
-                self.store(high, address, offset + 8);
-            }
-            Place::Memory(source) if words(value.width) <= COPIED_WORDS_MAX => {
-                // All loads come first: the places may overlap.
-                let all = (0..words(value.width)).map(|index| self.load(source, 8 * index as i32));
-                let all: Vec<ir::Value> = all.collect();
-                self.store_limbs(&all, address, offset);
-            }
-            Place::Memory(source) => {
+            Place::Memory(source) if words(value.width) > COPIED_WORDS_MAX => {
                 let target = self.address(address, offset);
                 let count = self.number(words(value.width) as i64);
                 self.call(runtime::COPY, &[target, source, count]);
+            }
+            _ => {
+                // All loads come first: the places may overlap.
+                let words = self.words_of(value);
+                self.store_limbs(&words, address, offset);
             }
         }
     }
@@ -241,10 +208,8 @@ impl Translator<'_, '_, '_> {
                 let value = self.builder.use_var(*variable);
                 if width <= 64 {
                     self.note_width(value, width);
-                    Value::word(width, value)
-                } else {
-                    Value::double(width, value)
                 }
+                Value::register(width, value)
             }
             Home::Packet(field) => self.load_field(field, width),
             Home::Constant(value) => self.constant(value),
@@ -275,10 +240,7 @@ impl Translator<'_, '_, '_> {
 
     /// Sets a register to a value of up to 128 bits.
     pub(super) fn define(&mut self, variable: Variable, value: Value) {
-        match value.place {
-            Place::Word(register) | Place::Double(register) => self.builder.def_var(variable, register),
-            Place::Memory(_) => unreachable!("wide values are in memory"),
-        }
+        self.builder.def_var(variable, value.in_register());
     }
 
     /// Gives a slot a register, or words of the state if it is too wide or there are too many slots. The slot's value
@@ -357,90 +319,57 @@ impl Translator<'_, '_, '_> {
 
     /// The number, or the largest 64-bit number if it is larger.
     pub(super) fn saturated(&mut self, value: Value) -> ir::Value {
-        match value.place {
-            Place::Word(word) => word,
-            Place::Double(double) => {
-                let (low, high) = self.split(double);
-                let zero = self.number(0);
-                let largest = self.number(-1);
-                let fits = self.builder.ins().icmp(IntCC::Equal, high, zero);
-                self.builder.ins().select(fits, low, largest)
-            }
-            Place::Memory(address) => {
-                let count = self.number(words(value.width) as i64);
-                self.call_for_result(runtime::SATURATE, &[address, count])
-            }
-        }
-    }
-
-    /// The low 128 bits.
-    pub(super) fn low_double(&mut self, value: Value) -> ir::Value {
-        match value.place {
-            Place::Word(word) => self.builder.ins().uextend(types::I128, word),
-            Place::Double(double) => double,
-            Place::Memory(address) => {
-                let low = self.load(address, 0);
-                let high = self.load(address, 8);
-                self.builder.ins().iconcat(low, high)
-            }
-        }
+        let words = self.words_of(value);
+        let Some((&low, above)) = words.split_first() else {
+            return self.low_word(value);
+        };
+        let Some(above) = above
+            .iter()
+            .copied()
+            .reduce(|one, other| self.builder.ins().bor(one, other))
+        else {
+            return low;
+        };
+        let largest = self.number(-1);
+        let fits = self.builder.ins().icmp_imm_u(IntCC::Equal, above, 0);
+        self.builder.ins().select(fits, low, largest)
     }
 
     /// Whether two values of the same width are equal, as an 8-bit value that can be branched on.
     pub(super) fn equal(&mut self, left: Value, right: Value) -> ir::Value {
-        match (left.place, right.place) {
-            (Place::Word(left), Place::Word(right)) => self.words_equal(IntCC::Equal, left, right),
-            (Place::Double(left), Place::Double(right)) => self.builder.ins().icmp(IntCC::Equal, left, right),
-            _ => {
-                let equal = self.wide_operation(WideOperator::Binary(BinaryOp::Eq), 1, left, Some(right));
-                self.truth_of_word(equal)
-            }
+        self.comparison(BinaryOp::Eq, left, right)
+    }
+
+    /// The low and the high 64 bits. If the value was built from two words, those words.
+    pub(super) fn split(&mut self, double: ir::Value) -> (ir::Value, ir::Value) {
+        let dfg = &self.builder.func.dfg;
+        if let Some(inst) = dfg.value_def(double).inst()
+            && let InstructionData::Binary {
+                opcode: Opcode::Iconcat,
+                args: [low, high],
+            } = dfg.insts[inst]
+        {
+            return (low, high);
         }
+        self.builder.ins().isplit(double)
     }
 
-    /// A value of width 1 as an 8-bit value that can be branched on.
-    pub(super) fn truth_of_word(&mut self, value: Value) -> ir::Value {
-        let word = self.low_word(value);
-        let zero = self.number(0);
-        self.builder.ins().icmp(IntCC::NotEqual, word, zero)
-    }
-
-    /// An operation on values in memory.
-    pub(super) fn wide_operation(
-        &mut self,
-        operator: WideOperator,
-        width: u32,
-        left: Value,
-        right: Option<Value>,
-    ) -> Value {
-        if let Some(result) = self.wide_in_place(operator, width, left, right) {
-            return result;
-        }
-        let target = self.temporary(words(width));
-        self.wide_operation_into(target, operator, width, left, right)
-    }
-
-    /// An operation on values in memory, with a given temporary for the result.
-    pub(super) fn wide_operation_into(
-        &mut self,
-        target: i32,
-        operator: WideOperator,
-        width: u32,
-        left: Value,
-        right: Option<Value>,
-    ) -> Value {
-        let operation = WideOperation {
+    /// An operator on values of more than 64 bits for which there is no code.
+    pub(super) fn binary_by_runtime(&mut self, operator: BinaryOp, left: Value, right: Value) -> Value {
+        let operation = self.environment.pool.keep(WideOperation {
             operator,
             left_width: left.width,
-            right_width: right.map_or(0, |right| right.width),
-        };
-        let operation = self.environment.pool.keep(operation);
-        let operation = self.pointer(operation);
-        let left = self.address_of(left);
-        let right = right.map_or(left, |right| self.address_of(right));
-        let address = self.address(self.temporaries, target);
-        self.call(runtime::WIDE, &[address, operation, left, right]);
-        self.load_value(width, self.temporaries, target)
+            right_width: right.width,
+        });
+        let target = self.temporary_address(words(left.width));
+        let arguments = [
+            target,
+            self.pointer(operation),
+            self.address_of(left),
+            self.address_of(right),
+        ];
+        self.call(runtime::WIDE, &arguments);
+        self.load_value(left.width, target, 0)
     }
 
     /// Loads a word, or part of one, from the packet.

@@ -1,63 +1,31 @@
-//! Operations on values of more than 128 bits, a word at a time. Longer values, multiplication, saturation and shifts
-//! by amounts that are not constant are the runtime's.
+//! Values as words: slices and the like of any width, and operators on values of more than 128 bits. Multiplication,
+//! saturation and shifts by amounts that are not constant are the runtime's.
 
 use super::Translator;
+use super::in_registers::is_signed;
 use super::value::Value;
-use crate::runtime::{WideOperator, words};
+use crate::runtime::words;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use forebay_ir::{BinaryOp, UnaryOp};
 
-/// The most words of a value that is computed in place.
-const WORDS_MAX: usize = 8;
-
 const WORD_BITS: u32 = u64::BITS;
 
 impl Translator<'_, '_, '_> {
-    /// The result of an operation, if it is computed in place.
-    pub(super) fn wide_in_place(
-        &mut self,
-        operator: WideOperator,
-        width: u32,
-        left: Value,
-        right: Option<Value>,
-    ) -> Option<Value> {
-        let operands = [Some(left), right];
-        let widths = operands.iter().flatten().map(|operand| operand.width).chain([width]);
-        if widths.map(words).max() > Some(WORDS_MAX) {
-            return None;
-        }
-        let result = match (operator, right) {
-            (WideOperator::Unary(operator), _) => self.unary_words(operator, left),
-            (WideOperator::Binary(operator), Some(right)) if operator.is_comparison() => {
-                let holds = self.compare_words(operator, left, right);
-                return Some(self.truth(holds));
-            }
-            (WideOperator::Binary(operator), Some(right)) => self.binary_words(operator, left, right)?,
-            (WideOperator::Slice { lo, .. }, _) => self.words_from(left, lo, width),
-            (WideOperator::Concat, Some(low)) => self.concat_words(left, low),
-            (WideOperator::ZeroExtend(_) | WideOperator::Truncate(_), _) => self.words_from(left, 0, width),
-            _ => return None,
-        };
-        Some(self.value_of_words(width, result))
-    }
-
-    fn words_of(&mut self, value: Value) -> Vec<ir::Value> {
+    pub(super) fn words_of(&mut self, value: Value) -> Vec<ir::Value> {
         (0..words(value.width)).map(|index| self.limb(value, index)).collect()
     }
 
-    /// The low bits of these words, the least significant word first.
-    fn value_of_words(&mut self, width: u32, mut result: Vec<ir::Value>) -> Value {
+    /// The value of these words, the least significant first: without those that it is too narrow for, and with zeros
+    /// for those that are missing.
+    pub(super) fn value_of_words(&mut self, width: u32, mut result: Vec<ir::Value>) -> Value {
         let count = words(width);
         let zero = self.number(0);
         result.resize(count, zero);
-        if let (Some(last), 1..) = (result.last_mut(), width % WORD_BITS) {
-            *last = self.masked(width % WORD_BITS, *last);
-        }
         match result[..] {
-            [] => self.value_of_u64(0, zero),
+            [] => Value::word(0, zero),
             [word] => Value::word(width, word),
-            [low, high] => Value::double(width, self.builder.ins().iconcat(low, high)),
+            [low, high] => Value::register(width, self.builder.ins().iconcat(low, high)),
             _ => {
                 let address = self.temporary_address(count);
                 self.store_limbs(&result, address, 0);
@@ -66,7 +34,28 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    fn unary_words(&mut self, operator: UnaryOp, operand: Value) -> Vec<ir::Value> {
+    /// The low bits of these words.
+    pub(super) fn masked_value(&mut self, width: u32, mut result: Vec<ir::Value>) -> Value {
+        if let (Some(last), 1..) = (result.get_mut(words(width).wrapping_sub(1)), width % WORD_BITS) {
+            *last = self.masked(width % WORD_BITS, *last);
+        }
+        self.value_of_words(width, result)
+    }
+
+    /// The 64 bits of a value from bit `lo` on, with zeros after its last word.
+    fn word_from(&mut self, value: Value, lo: u32) -> ir::Value {
+        let index = (lo / 64) as usize;
+        let word = self.limb(value, index);
+        let low = self.shifted_right(word, lo % 64);
+        if lo.is_multiple_of(64) || index + 1 == words(value.width) {
+            return low;
+        }
+        let next = self.limb(value, index + 1);
+        let high = self.shifted_left(next, 64 - lo % 64);
+        self.builder.ins().bor(low, high)
+    }
+
+    pub(super) fn unary_words(&mut self, operator: UnaryOp, operand: Value) -> Vec<ir::Value> {
         let operand = self.words_of(operand);
         match operator {
             UnaryOp::Not => operand.into_iter().map(|word| self.builder.ins().bnot(word)).collect(),
@@ -77,7 +66,8 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    fn binary_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> Option<Vec<ir::Value>> {
+    /// The words of the result, if it is computed in place.
+    pub(super) fn binary_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> Option<Vec<ir::Value>> {
         if operator.is_shift() {
             return self.shifted_words(operator, left, right);
         }
@@ -131,7 +121,7 @@ impl Translator<'_, '_, '_> {
         (words, borrow)
     }
 
-    fn compare_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
+    pub(super) fn compare_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
         let width = left.width;
         let (mut left, mut right) = (self.words_of(left), self.words_of(right));
         match operator {
@@ -150,7 +140,7 @@ impl Translator<'_, '_, '_> {
                 self.builder.ins().icmp(condition, different, zero)
             }
             _ => {
-                if matches!(operator, BinaryOp::LtSigned | BinaryOp::LeSigned) {
+                if is_signed(operator) {
                     // With the sign turned over, numbers have the order of unsigned ones.
                     let sign = self.number((1u64 << ((width - 1) % WORD_BITS)) as i64);
                     for words in [&mut left, &mut right] {
@@ -171,14 +161,14 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The words that hold up to `bits` bits of a value, starting at its bit `lo`.
-    fn words_from(&mut self, value: Value, lo: u32, bits: u32) -> Vec<ir::Value> {
+    pub(super) fn words_from(&mut self, value: Value, lo: u32, bits: u32) -> Vec<ir::Value> {
         let count = words(bits.min(value.width - lo));
         (0..count as u32)
-            .map(|index| self.word_of_wide(value, lo + WORD_BITS * index))
+            .map(|index| self.word_from(value, lo + WORD_BITS * index))
             .collect()
     }
 
-    fn concat_words(&mut self, high: Value, low: Value) -> Vec<ir::Value> {
+    pub(super) fn concat_words(&mut self, high: Value, low: Value) -> Vec<ir::Value> {
         let mut joined = self.words_of(low);
         let high = self.words_of(high);
         let moved = low.width % WORD_BITS;
@@ -193,6 +183,17 @@ impl Translator<'_, '_, '_> {
             joined.push(self.shifted_right(word, WORD_BITS - moved));
         }
         joined
+    }
+
+    /// The words of a two's complement value with at least this width.
+    pub(super) fn sign_extended_words(&mut self, width: u32, value: Value) -> Vec<ir::Value> {
+        let mut extended = self.words_of(value);
+        if let Some(last) = extended.last_mut() {
+            *last = self.sign_extended(value.width - WORD_BITS * (words(value.width) as u32 - 1), *last);
+            let sign = self.builder.ins().sshr_imm_u(*last, 63);
+            extended.resize(words(width), sign);
+        }
+        extended
     }
 
     /// Shifts by a constant.

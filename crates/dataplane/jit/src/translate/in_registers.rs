@@ -1,13 +1,14 @@
-//! Operators on values of up to 64 bits.
+//! Operators on values of up to 128 bits. Those of more than 64 bits without a Cranelift instruction are the runtime's.
 
 use super::Translator;
-use super::value::low_mask;
+use super::value::{Value, low_mask};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
+use forebay_bits::Bits;
 use forebay_ir::BinaryOp;
 
 /// The Cranelift condition of a comparison operator.
-pub(super) fn condition_code(operator: BinaryOp) -> IntCC {
+fn condition_code(operator: BinaryOp) -> IntCC {
     match operator {
         BinaryOp::Eq => IntCC::Equal,
         BinaryOp::Ne => IntCC::NotEqual,
@@ -19,30 +20,32 @@ pub(super) fn condition_code(operator: BinaryOp) -> IntCC {
     }
 }
 
-/// Whether an operator takes its operands in two's complement.
+/// Whether a comparison takes its operands in two's complement.
 pub(super) fn is_signed(operator: BinaryOp) -> bool {
-    use BinaryOp::*;
-    matches!(operator, LtSigned | LeSigned | ShrSigned | SatAddSigned | SatSubSigned)
+    matches!(operator, BinaryOp::LtSigned | BinaryOp::LeSigned)
 }
 
 impl Translator<'_, '_, '_> {
     /// An operator that is neither comparison nor shift.
-    pub(super) fn word_binary(&mut self, operator: BinaryOp, width: u32, a: ir::Value, b: ir::Value) -> ir::Value {
+    pub(super) fn binary_in_registers(&mut self, operator: BinaryOp, left: Value, right: Value) -> Value {
+        let (width, a, b) = (left.width, left.in_register(), right.in_register());
         let result = match operator {
-            BinaryOp::And => return self.builder.ins().band(a, b),
-            BinaryOp::Or => return self.builder.ins().bor(a, b),
-            BinaryOp::Xor => return self.builder.ins().bxor(a, b),
-            BinaryOp::Div => return self.word_division(a, b, false),
-            BinaryOp::Mod => return self.word_division(a, b, true),
+            BinaryOp::And => return Value::register(width, self.builder.ins().band(a, b)),
+            BinaryOp::Or => return Value::register(width, self.builder.ins().bor(a, b)),
+            BinaryOp::Xor => return Value::register(width, self.builder.ins().bxor(a, b)),
             BinaryOp::Add => self.builder.ins().iadd(a, b),
             BinaryOp::Sub => self.builder.ins().isub(a, b),
             BinaryOp::Mul => self.builder.ins().imul(a, b),
+            _ if width > 64 => return self.binary_by_runtime(operator, left, right),
+            BinaryOp::Div => return Value::word(width, self.word_division(a, b, false)),
+            BinaryOp::Mod => return Value::word(width, self.word_division(a, b, true)),
             BinaryOp::SatAddUnsigned => self.saturating_add(width, a, b),
             BinaryOp::SatSubUnsigned => self.saturating_sub(a, b),
             BinaryOp::SatAddSigned | BinaryOp::SatSubSigned => self.saturating_signed(operator, width, a, b),
             other => unreachable!("{other:?} is handled elsewhere"),
         };
-        self.masked(width, result)
+        let result = self.masked(width, result);
+        Value::register(width, result)
     }
 
     /// A quotient or remainder; 0 when the divisor is 0.
@@ -114,51 +117,57 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The result of a comparison.
-    pub(super) fn word_comparison(&mut self, operator: BinaryOp, width: u32, a: ir::Value, b: ir::Value) -> ir::Value {
-        let (a, b) = if is_signed(operator) {
-            (self.sign_extended(width, a), self.sign_extended(width, b))
-        } else {
-            (a, b)
-        };
+    pub(super) fn compare_in_registers(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
+        let [a, b] = [left, right].map(|value| match is_signed(operator) {
+            true => self.at_top(value.width, value.in_register()),
+            false => value.in_register(),
+        });
         match condition_code(operator) {
             code @ (IntCC::Equal | IntCC::NotEqual) => self.words_equal(code, a, b),
             code => self.builder.ins().icmp(code, a, b),
         }
     }
 
-    /// A two's complement value, sign-extended to 64 bits.
-    pub(super) fn sign_extended(&mut self, width: u32, word: ir::Value) -> ir::Value {
-        if width == 0 || width >= 64 {
-            return word;
-        }
-        let moved = self.shifted_left(word, 64 - width);
-        let amount = self.number((64 - width).into());
+    /// Bits above a value of this width in its register.
+    fn unused_bits(&self, width: u32, value: ir::Value) -> u32 {
+        self.builder.func.dfg.value_type(value).bits() - width
+    }
+
+    /// A value shifted to the high end of its register.
+    fn at_top(&mut self, width: u32, value: ir::Value) -> ir::Value {
+        let amount = self.number(self.unused_bits(width, value).into());
+        self.builder.ins().ishl(value, amount)
+    }
+
+    /// A two's complement value, sign-extended to its register.
+    pub(super) fn sign_extended(&mut self, width: u32, value: ir::Value) -> ir::Value {
+        let moved = self.at_top(width, value);
+        let amount = self.number(self.unused_bits(width, value).into());
         self.builder.ins().sshr(moved, amount)
     }
 
     /// A shift by any amount.
-    pub(super) fn word_shift(
-        &mut self,
-        operator: BinaryOp,
-        width: u32,
-        word: ir::Value,
-        amount: ir::Value,
-    ) -> ir::Value {
+    pub(super) fn shift(&mut self, operator: BinaryOp, left: Value, amount: ir::Value) -> Value {
+        let (width, value) = (left.width, left.in_register());
         if operator == BinaryOp::ShrSigned {
-            let most = self.number(63);
+            let most = self.number(self.unused_bits(1, value).into());
             let amount = self.builder.ins().umin(amount, most);
-            let extended = self.sign_extended(width, word);
+            let extended = self.sign_extended(width, value);
             let result = self.builder.ins().sshr(extended, amount);
-            return self.masked(width, result);
+            let result = self.masked(width, result);
+            return Value::register(width, result);
         }
         let shifted = if operator == BinaryOp::Shl {
-            let shifted = self.builder.ins().ishl(word, amount);
+            let shifted = self.builder.ins().ishl(value, amount);
             self.masked(width, shifted)
         } else {
-            self.builder.ins().ushr(word, amount)
+            self.builder.ins().ushr(value, amount)
         };
-        let (limit, zero) = (self.number(width.into()), self.number(0));
+        let (limit, zero) = (
+            self.number(width.into()),
+            self.constant(&Bits::zero(width)).in_register(),
+        );
         let stays = self.builder.ins().icmp(IntCC::UnsignedLessThan, amount, limit);
-        self.builder.ins().select(stays, shifted, zero)
+        Value::register(width, self.builder.ins().select(stays, shifted, zero))
     }
 }
