@@ -163,9 +163,12 @@ pub(crate) fn cursor_facts(program: &Program, body: &Body) -> Vec<CursorFact> {
 
 /// The most steps that a body can take, actions of its tables included; `None` when it has a loop.
 pub(crate) fn longest_path(program: &Program, body: &Body) -> Option<u64> {
-    let order = topological_order(body)?;
+    let walk = Walk::over_body(body);
+    if !walk.loops.is_empty() {
+        return None;
+    }
     let mut longest = vec![0u64; body.blocks.len()];
-    for id in order.into_iter().rev() {
+    for id in walk.order.into_iter().rev() {
         let block = &body.blocks[id.index()];
         let own = block.statements.len() as u64 + 1 + longest_action(program, &block.terminator)?;
         let successors = block.terminator.successors();
@@ -201,27 +204,62 @@ pub(crate) fn action_body<'a>(program: &'a Program, action: &Action) -> &'a Body
     &program.bodies[action.body.index()]
 }
 
-/// The reachable blocks in topological order; `None` when there is a loop.
-fn topological_order(body: &Body) -> Option<Vec<BlockId>> {
-    let reached = body.reachable_blocks();
-    let mut entering = vec![0u32; body.blocks.len()];
-    for (block, _) in body.blocks.iter().zip(&reached).filter(|(_, reached)| **reached) {
-        for next in block.terminator.successors() {
-            entering[next.index()] += 1;
-        }
-    }
-    let mut order = Vec::new();
-    let mut ready = if entering[0] == 0 { vec![BlockId(0)] } else { Vec::new() };
-    while let Some(id) = ready.pop() {
-        order.push(id);
-        for next in body.blocks[id.index()].terminator.successors() {
-            entering[next.index()] -= 1;
-            if entering[next.index()] == 0 {
-                ready.push(next);
+/// A depth-first walk over blocks.
+pub(crate) struct Walk {
+    /// The reachable blocks. Each comes before those to which it leads, unless it leads back.
+    pub(crate) order: Vec<BlockId>,
+    /// The blocks at which loops begin: a path leads back to them.
+    pub(crate) loops: BTreeSet<BlockId>,
+}
+
+impl Walk {
+    /// Walks over `count` blocks, beginning at one of them.
+    pub(crate) fn from(first: BlockId, count: usize, successors: impl Fn(BlockId) -> Vec<BlockId>) -> Walk {
+        let (mut order, mut loops) = (Vec::new(), BTreeSet::new());
+        // Whether a block is on the current path, if it has been visited; and the path, with what is left to visit.
+        let mut is_open = vec![None; count];
+        let mut path = vec![(first, successors(first))];
+        is_open[first.index()] = Some(true);
+        while let Some((id, pending)) = path.last_mut() {
+            let Some(next) = pending.pop() else {
+                is_open[id.index()] = Some(false);
+                order.push(*id);
+                path.pop();
+                continue;
+            };
+            match is_open[next.index()] {
+                None => {
+                    is_open[next.index()] = Some(true);
+                    path.push((next, successors(next)));
+                }
+                Some(true) => drop(loops.insert(next)),
+                Some(false) => {}
             }
         }
+        order.reverse();
+        Walk { order, loops }
     }
-    (order.len() == reached.iter().filter(|reached| **reached).count()).then_some(order)
+
+    pub(crate) fn over_body(body: &Body) -> Walk {
+        let successors = |id: BlockId| body.blocks[id.index()].terminator.successors();
+        Walk::from(BlockId(0), body.blocks.len(), successors)
+    }
+}
+
+/// What holds before each block, found from what holds before others: beginning with `sets`, each is improved, the last
+/// block's first, until nothing changes.
+pub(crate) fn solve<T: PartialEq>(mut sets: Vec<T>, before: impl Fn(usize, &[T]) -> T) -> Vec<T> {
+    loop {
+        let mut changed = false;
+        for index in (0..sets.len()).rev() {
+            let improved = before(index, &sets);
+            changed |= improved != sets[index];
+            sets[index] = improved;
+        }
+        if !changed {
+            return sets;
+        }
+    }
 }
 
 /// A rough measure of a body's code size: statements and terminators.
@@ -231,32 +269,17 @@ pub(crate) fn size(body: &Body) -> usize {
 
 /// Whether a statement may have effects that outlive a dropped packet, or may end the body.
 pub(crate) fn has_outside_effect(statement: &Statement) -> bool {
-    match statement.op {
-        Op::Assign { .. }
-        | Op::PacketLength { .. }
-        | Op::RegisterRead { .. }
-        | Op::Hash { .. }
-        | Op::VerifyChecksum { .. }
-        | Op::UpdateChecksum { .. }
-        | Op::Random { .. }
-        | Op::Emit { .. }
-        | Op::Digest { .. }
-        | Op::Clone { .. }
-        | Op::Resubmit { .. }
-        | Op::Recirculate { .. }
-        | Op::Truncate { .. }
-        | Op::EnterAtomic { .. }
-        | Op::LeaveAtomic
-        | Op::LogMessage { .. } => false,
+    matches!(
+        statement.op,
         Op::Extract { .. }
-        | Op::Advance { .. }
-        | Op::Lookahead { .. }
-        | Op::RegisterWrite { .. }
-        | Op::Count { .. }
-        | Op::ExecuteMeter { .. }
-        | Op::Assert { .. }
-        | Op::Assume { .. } => true,
-    }
+            | Op::Advance { .. }
+            | Op::Lookahead { .. }
+            | Op::RegisterWrite { .. }
+            | Op::Count { .. }
+            | Op::ExecuteMeter { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. }
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! them if it is live before one of them. Every operation of a parser may end it with an error, so whatever is live
 //! after a rejection is live throughout the parser.
 
-use crate::analysis::actions_of;
+use crate::analysis::{actions_of, solve};
 use forebay_ir::{Block, Body, Expr, IndexSet, Op, Program, TableId, Terminator};
 
 /// By the way in which a body ends: the slots that are live afterwards.
@@ -17,19 +17,9 @@ pub(crate) struct LiveAtEnds<'a> {
 
 /// The slots that are live at the beginning of a body.
 pub(crate) fn live_before(program: &Program, body: &Body, ends: &LiveAtEnds<'_>) -> IndexSet {
-    let mut at_start = vec![IndexSet::new(program.slots.len()); body.blocks.len()];
-    // This ends because the sets only grow.
-    loop {
-        let mut changed = false;
-        for (index, block) in body.blocks.iter().enumerate().rev() {
-            let live = before_block(program, block, &at_start, ends);
-            changed |= live != at_start[index];
-            at_start[index] = live;
-        }
-        if !changed {
-            return at_start.swap_remove(0);
-        }
-    }
+    let nothing = vec![IndexSet::new(program.slots.len()); body.blocks.len()];
+    let before = |index: usize, at_start: &[IndexSet]| before_block(program, &body.blocks[index], at_start, ends);
+    solve(nothing, before).swap_remove(0)
 }
 
 fn before_block(program: &Program, block: &Block, at_start: &[IndexSet], ends: &LiveAtEnds<'_>) -> IndexSet {

@@ -23,6 +23,7 @@
 //! stops there.
 
 use crate::Locations;
+use crate::analysis::Walk;
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry as CodeEntry};
 use crate::context::{Context, Later, Memory, ending};
@@ -131,7 +132,8 @@ impl GraphPlan {
         let mut entering: BTreeMap<BlockId, Vec<Entry>> = BTreeMap::new();
         let mut after_queue = BTreeSet::new();
         for (entry, info) in &graph.entries {
-            let reached = reached(graph, info.block);
+            let reached = Walk::from(info.block, graph.blocks.len(), |id| graph.block(id).end.successors()).order;
+            // What a packet may reach without entering anew.
             for block in &reached {
                 entering.entry(*block).or_default().push(*entry);
             }
@@ -186,17 +188,6 @@ fn place_of(entry: Entry) -> usize {
 /// Whether code may stop at an operation.
 pub(crate) fn may_stop(op: &GlueOp) -> bool {
     matches!(op, GlueOp::Commit | GlueOp::Mirror(_) | GlueOp::Reframe { .. })
-}
-
-/// The blocks that a packet may reach from a block without entering anew, including that block.
-fn reached(graph: &Graph, from: BlockId) -> BTreeSet<BlockId> {
-    let mut reached = BTreeSet::from([from]);
-    let mut pending = vec![from];
-    while let Some(block) = pending.pop() {
-        let next = graph.block(block).end.successors();
-        pending.extend(next.into_iter().filter(|next| reached.insert(*next)));
-    }
-    reached
 }
 
 /// Whether each packet that comes to an entry has a value for this slot. Lists of fields that clones and packets on

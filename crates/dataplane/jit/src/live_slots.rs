@@ -3,6 +3,7 @@
 //!
 //! Liveness is propagated backwards through glue and bodies ([`crate::body_liveness`]).
 
+use crate::analysis::solve;
 use crate::body_liveness::{LiveAtEnds, live_before, read};
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, MirrorFrame, Target};
 use forebay_ir::{BlockId, BodyId, BodyKind, IndexSet, Program};
@@ -12,40 +13,20 @@ use forebay_ir::{BlockId, BodyId, BodyKind, IndexSet, Program};
 pub(crate) struct LiveSlots {
     /// By block: the slots that are live at its beginning.
     before: Vec<IndexSet>,
-    /// By block: the slots that are live after its operations.
-    after_ops: Vec<IndexSet>,
 }
 
 impl LiveSlots {
     pub(crate) fn of(program: &Program, graph: &Graph) -> LiveSlots {
         let nothing = vec![IndexSet::new(program.slots.len()); graph.blocks.len()];
-        let mut live = LiveSlots {
-            before: nothing.clone(),
-            after_ops: nothing,
-        };
         // A clone of a clone enters where its origin entered, so one round may not be enough.
-        while live.improve(program, graph) {}
-        live
-    }
-
-    /// One round of the fixed-point iteration over all blocks; returns whether anything was added.
-    fn improve(&mut self, program: &Program, graph: &Graph) -> bool {
-        let mut improves = false;
-        for id in (0..graph.blocks.len()).rev() {
+        let before = solve(nothing, |id, before| {
+            let finder = Finder { program, graph, before };
             let block = &graph.blocks[id];
-            let finder = Finder {
-                program,
-                graph,
-                before: &self.before,
-            };
-            let after_ops = finder.before_end(&block.end);
-            let mut live = after_ops.clone();
+            let mut live = finder.before_end(&block.end);
             block.ops.iter().rev().for_each(|op| finder.before_op(op, &mut live));
-            improves |= live != self.before[id];
-            self.before[id] = live;
-            self.after_ops[id] = after_ops;
-        }
-        improves
+            live
+        });
+        LiveSlots { before }
     }
 
     /// The slots that are live at the beginning of a block.
@@ -60,7 +41,7 @@ impl LiveSlots {
             graph,
             before: &self.before,
         };
-        let mut live = self.after_ops[block.index()].clone();
+        let mut live = finder.before_end(&graph.block(block).end);
         let mut behind: Vec<IndexSet> = Vec::new();
         for op in graph.block(block).ops.iter().rev() {
             behind.push(live.clone());

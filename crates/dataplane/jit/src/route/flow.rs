@@ -11,7 +11,7 @@
 
 use super::Route;
 use super::facts::Facts;
-use crate::analysis::{actions_of, size};
+use crate::analysis::{Walk, actions_of, size};
 use forebay_bits::Bits;
 use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
 
@@ -240,7 +240,7 @@ impl Flow {
     /// Reorders the blocks so that each comes before its successors. Packets that wait at look-ups continue in this
     /// order.
     pub(super) fn in_order(self) -> Flow {
-        let order = self.order();
+        let order = self.walk().order;
         let mut numbers = vec![BlockId(0); self.blocks.len()];
         for (id, number) in order.iter().zip(0..) {
             numbers[id.index()] = BlockId(number);
@@ -256,28 +256,9 @@ impl Flow {
         }
     }
 
-    /// The reachable blocks in topological order. There are no loops.
-    pub(super) fn order(&self) -> Vec<BlockId> {
-        let mut seen = vec![false; self.blocks.len()];
-        let mut finished = Vec::new();
-        // Blocks with their successors that have not been visited yet.
-        let mut path = vec![(BlockId(0), self.block(BlockId(0)).successors())];
-        seen[0] = true;
-        while let Some((id, successors)) = path.last_mut() {
-            match successors.pop() {
-                Some(next) if !seen[next.index()] => {
-                    seen[next.index()] = true;
-                    path.push((next, self.block(next).successors()));
-                }
-                Some(_) => {}
-                None => {
-                    finished.push(*id);
-                    path.pop();
-                }
-            }
-        }
-        finished.reverse();
-        finished
+    /// A walk over the blocks, of which none leads back to another.
+    pub(super) fn walk(&self) -> Walk {
+        Walk::from(BlockId(0), self.blocks.len(), |id| self.block(id).successors())
     }
 
     /// The stages of the blocks, which are in topological order.

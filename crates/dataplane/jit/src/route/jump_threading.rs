@@ -16,7 +16,7 @@
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
 use super::{ClonedFrame, DropWhen, Route, Source};
-use crate::analysis::actions_of;
+use crate::analysis::{actions_of, solve};
 use forebay_bits::Bits;
 use forebay_ir::{
     BlockId, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, SlotKind, TableId, Terminator, build,
@@ -86,22 +86,15 @@ impl Threading<'_> {
 
     /// By block: the slots on which decisions in it and after it depend.
     fn relevant(&self, flow: &Flow) -> Vec<BTreeSet<SlotId>> {
-        let mut relevant = vec![BTreeSet::new(); flow.blocks.len()];
-        loop {
-            let mut changed = false;
-            for (index, block) in flow.blocks.iter().enumerate().rev() {
-                let mut slots = BTreeSet::new();
-                for successor in block.successors() {
-                    slots.extend(relevant[successor.index()].iter().copied());
-                }
-                self.before(block, &mut slots);
-                changed |= slots != relevant[index];
-                relevant[index] = slots;
+        solve(vec![BTreeSet::new(); flow.blocks.len()], |index, relevant| {
+            let block = &flow.blocks[index];
+            let mut slots = BTreeSet::new();
+            for successor in block.successors() {
+                slots.extend(relevant[successor.index()].iter().copied());
             }
-            if !changed {
-                return relevant;
-            }
-        }
+            self.before(block, &mut slots);
+            slots
+        })
     }
 
     /// Computes what is relevant at a block's beginning from what is relevant at its end.
@@ -156,7 +149,7 @@ impl Threading<'_> {
 impl Threader<'_> {
     /// Computes what is certain on all paths to each block, first for blocks before copies are made.
     fn join(&mut self, facts: Facts) {
-        let order = self.original.order();
+        let order = self.original.walk().order;
         self.block_of(BlockId(0), None, facts);
         for copies in [None, Some(BlockId(0))] {
             for &block in &order {

@@ -6,7 +6,7 @@
 
 use super::Route;
 use super::changes::{Change, Changes};
-use crate::analysis::{actions_of, longest_path};
+use crate::analysis::{Walk, actions_of, longest_path};
 use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, TableId, Terminator};
 use std::collections::BTreeSet;
 
@@ -469,35 +469,8 @@ pub fn only_parses(op: &Op) -> bool {
 
 /// The locations at which the loops of a body begin: blocks to which a path leads back.
 pub(super) fn loop_heads(body: &Body) -> Vec<Location> {
-    /// Not visited, on the current path, finished.
-    #[derive(Clone, Copy, PartialEq)]
-    enum Visit {
-        New,
-        Open,
-        Done,
-    }
-    let mut visits = vec![Visit::New; body.blocks.len()];
-    let mut heads = BTreeSet::new();
-    let mut open = vec![(0usize, body.blocks[0].terminator.successors())];
-    visits[0] = Visit::Open;
-    while let Some((block, pending)) = open.last_mut() {
-        let Some(next) = pending.pop() else {
-            visits[*block] = Visit::Done;
-            open.pop();
-            continue;
-        };
-        match visits[next.index()] {
-            Visit::New => {
-                visits[next.index()] = Visit::Open;
-                open.push((next.index(), body.blocks[next.index()].terminator.successors()));
-            }
-            Visit::Open => {
-                heads.insert(next.index());
-            }
-            Visit::Done => {}
-        }
-    }
-    heads.into_iter().map(|head| begin(&body.blocks[head])).collect()
+    let loops = Walk::over_body(body).loops.into_iter();
+    loops.map(|head| begin(&body.blocks[head.index()])).collect()
 }
 
 /// The location at which a block begins: that of its first statement, because a block's own location is that of its

@@ -14,20 +14,6 @@
 use super::flow::{Flow, FlowBlock, Joint};
 use forebay_ir::verify::{Place, Rule};
 use forebay_ir::{BlockId, Body, BodyId, BodyKind, Program, Terminator};
-use std::fmt;
-
-/// What is wrong with a flow, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
-    block: BlockId,
-    text: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "block {}: {}", self.block.0, self.text)
-    }
-}
 
 /// What a path has passed before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,18 +55,21 @@ pub(super) fn code_after(pass: &str, program: &Program, flow: &Flow) {
 }
 
 /// The first violation of the rules for blocks and joints.
-fn check(flow: &Flow, is_threaded: bool) -> Result<(), Fault> {
+fn check(flow: &Flow, is_threaded: bool) -> Result<(), String> {
     names_exist(flow)?;
-    is_acyclic(flow)?;
+    let walk = flow.walk();
+    if let Some(head) = walk.loops.first() {
+        return Err(format!("block {}: a path leads back to it", head.0));
+    }
     let mut before: Vec<Option<Before>> = vec![None; flow.blocks.len()];
     before[0] = Some(Before {
         passed: None,
         copies: None,
     });
-    for id in flow.order() {
+    for id in walk.order {
         let block = flow.block(id);
         let here = before[id.index()].expect("blocks come after their predecessors");
-        let fault = |text: String| Err(Fault { block: id, text });
+        let fault = |text: String| Err(format!("block {}: {text}", id.0));
         if is_threaded && block.copies != here.copies {
             return fault(format!("is for copies of {:?}, not of {:?}", block.copies, here.copies));
         }
@@ -104,31 +93,14 @@ fn check(flow: &Flow, is_threaded: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-fn names_exist(flow: &Flow) -> Result<(), Fault> {
+fn names_exist(flow: &Flow) -> Result<(), String> {
     for (block, number) in flow.blocks.iter().zip(0..) {
         if let Some(missing) = block
             .successors()
             .into_iter()
             .find(|next| next.index() >= flow.blocks.len())
         {
-            let (block, text) = (BlockId(number), format!("there is no block {}", missing.0));
-            return Err(Fault { block, text });
-        }
-    }
-    Ok(())
-}
-
-/// In an order that would be topological if there were no loop, each edge leads forward.
-fn is_acyclic(flow: &Flow) -> Result<(), Fault> {
-    let mut number = vec![0; flow.blocks.len()];
-    for (id, at) in flow.order().into_iter().zip(0..) {
-        number[id.index()] = at;
-    }
-    for id in flow.order() {
-        let back = |next: &BlockId| number[next.index()] <= number[id.index()];
-        if let Some(next) = flow.block(id).successors().into_iter().find(back) {
-            let text = format!("leads back to block {}", next.0);
-            return Err(Fault { block: id, text });
+            return Err(format!("block {number}: there is no block {}", missing.0));
         }
     }
     Ok(())
