@@ -35,7 +35,7 @@ fn is_self_assignment(op: &Op) -> bool {
 }
 
 /// Simplifies an expression from the inside out.
-fn fold_expr(expr: &mut Expr, program: &Program) -> bool {
+pub fn fold_expr(expr: &mut Expr, program: &Program) -> bool {
     let mut changed = false;
     expr.for_each_operand_mut(&mut |operand| changed |= fold_expr(operand, program));
     while let Some(simpler) = simplify(expr, program) {
@@ -46,7 +46,7 @@ fn fold_expr(expr: &mut Expr, program: &Program) -> bool {
 }
 
 /// A simpler expression with the same value. The operands must already be simplified.
-fn simplify(expr: &Expr, program: &Program) -> Option<Expr> {
+pub fn simplify(expr: &Expr, program: &Program) -> Option<Expr> {
     match expr {
         Expr::Const(_) | Expr::Slot(_) | Expr::Param { .. } => None,
         Expr::Unary(op, operand) => simplify_unary(*op, operand),

@@ -13,7 +13,7 @@ mod unreachable;
 
 pub use copy_propagation::propagate_copies;
 pub use dead_stores::remove_dead_stores;
-pub use folding::fold_constants;
+pub use folding::{fold_constants, fold_expr, simplify};
 pub use jumps::thread_jumps;
 pub use merging::merge_blocks;
 pub use unreachable::remove_unreachable_blocks;

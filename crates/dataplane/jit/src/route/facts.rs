@@ -1,8 +1,7 @@
 //! What is certain about slots at a position of a control.
 
 use forebay_bits::Bits;
-use forebay_exec::{State, eval};
-use forebay_ir::{BinaryOp, Expr, Program, SlotId, UnaryOp};
+use forebay_ir::{BinaryOp, Expr, Program, SlotId, UnaryOp, passes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Wider slots are not tracked.
@@ -129,49 +128,17 @@ impl Facts {
             }
             return;
         }
-        let mut is_constant = !matches!(expr, Expr::Param { .. });
-        expr.for_each_operand_mut(&mut |operand| {
-            self.simplify(operand, program);
-            is_constant &= matches!(operand, Expr::Const(_));
-        });
-        if is_constant {
-            *expr = Expr::Const(eval(expr, &State::new(&Program::new(program.architecture)), &[]));
-        } else if let Some(simpler) = self.simpler(expr, program) {
+        expr.for_each_operand_mut(&mut |operand| self.simplify(operand, program));
+        while let Some(simpler) = self.outcome(expr).or_else(|| passes::simplify(expr, program)) {
             *expr = simpler;
         }
     }
 
-    /// A simpler form of an expression whose operands are not all constant.
-    fn simpler(&self, expr: &Expr, program: &Program) -> Option<Expr> {
+    /// The outcome of a comparison, if the facts exclude that the operands are equal.
+    fn outcome(&self, expr: &Expr) -> Option<Expr> {
         match expr {
-            Expr::Mux {
-                condition,
-                then_value,
-                else_value,
-            } => {
-                let Expr::Const(condition) = &**condition else {
-                    return None;
-                };
-                Some(
-                    if condition.is_zero() { else_value } else { then_value }
-                        .as_ref()
-                        .clone(),
-                )
-            }
             Expr::Binary(BinaryOp::Eq, left, right) if self.differ(left, right) => Some(truth(false)),
             Expr::Binary(BinaryOp::Ne, left, right) if self.differ(left, right) => Some(truth(true)),
-            Expr::Binary(operator @ (BinaryOp::And | BinaryOp::Or), left, right) if expr.width(program) == 1 => {
-                let (constant, other) = match (&**left, &**right) {
-                    (Expr::Const(constant), other) | (other, Expr::Const(constant)) => (constant, other),
-                    _ => return None,
-                };
-                let decides = constant.is_zero() == (*operator == BinaryOp::And);
-                Some(if decides {
-                    Expr::Const(constant.clone())
-                } else {
-                    other.clone()
-                })
-            }
             _ => None,
         }
     }

@@ -6,6 +6,7 @@
 
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
+use super::specialise::emitted;
 use super::{ClonedFrame, Route};
 use crate::body_liveness::{LiveAtEnds, after_terminator, before_actions, live_before, read_by_terminator, step};
 use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, Terminator};
@@ -79,7 +80,7 @@ impl<'a> FlowLiveness<'a> {
             route,
             at_start,
             at_deparser: live_before(program, deparser, &ends),
-            emitted: only_emits(deparser),
+            emitted: emitted(program, route),
         }
     }
 
@@ -238,16 +239,6 @@ impl FlowLiveness<'_> {
 fn sources_read(program: &Program, sources: &[(SlotId, super::Source)], live: &IndexSet) -> Vec<SlotId> {
     let wanted = sources.iter().filter(|(slot, _)| live.contains(slot.index()));
     wanted.flat_map(|(_, source)| source.slots_read(program)).collect()
-}
-
-/// The headers that a deparser emits, if it does nothing else.
-fn only_emits(deparser: &Body) -> Option<Vec<HeaderId>> {
-    let [block] = &deparser.blocks[..] else { return None };
-    let emitted = block.statements.iter().map(|statement| match statement.op {
-        Op::Emit { header } => Some(header),
-        _ => None,
-    });
-    emitted.collect()
 }
 
 /// Removes dead stores from the flow after the parser. Returns the slots live at the beginning of each block.

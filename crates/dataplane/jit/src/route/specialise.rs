@@ -3,7 +3,6 @@
 use super::Route;
 use super::known::Known;
 use forebay_bits::Bits;
-use forebay_exec::{State, eval};
 use forebay_ir::{Block, Body, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, passes};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,11 +36,11 @@ pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<Slot
     }
 }
 
-/// An expression with known values put in, folded if all of it is known.
+/// An expression with known values put in, simplified.
 pub(super) fn fold(expr: &Expr, known: &Known, program: &Program) -> Expr {
     let mut expr = expr.clone();
     substitute_expr(&mut expr, &|slot| known.get(slot));
-    fold_expr(&mut expr, &State::new(&Program::new(program.architecture)));
+    passes::fold_expr(&mut expr, program);
     expr
 }
 
@@ -60,18 +59,6 @@ fn substitute_expr<'k>(expr: &mut Expr, known: &impl Fn(SlotId) -> Option<&'k Bi
         return;
     }
     expr.for_each_operand_mut(&mut |operand| substitute_expr(operand, known));
-}
-
-/// Folds subexpressions that consist only of constants.
-fn fold_expr(expr: &mut Expr, nothing: &State) {
-    let mut constant = !matches!(expr, Expr::Slot(_) | Expr::Param { .. });
-    expr.for_each_operand_mut(&mut |operand| {
-        fold_expr(operand, nothing);
-        constant &= matches!(operand, Expr::Const(_));
-    });
-    if constant {
-        *expr = Expr::Const(eval(expr, nothing, &[]));
-    }
 }
 
 fn substitute(program: &mut Program, known: &BTreeMap<SlotId, Bits>) {
@@ -125,7 +112,7 @@ pub(super) fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
 }
 
 /// The headers that the deparser emits if they are valid, when it has no conditions.
-fn emitted(program: &Program, route: &Route) -> Option<Vec<HeaderId>> {
+pub(super) fn emitted(program: &Program, route: &Route) -> Option<Vec<HeaderId>> {
     let [block] = &program.bodies[route.deparser.index()].blocks[..] else {
         return None;
     };

@@ -56,19 +56,9 @@ impl Route {
         let mut known: BTreeMap<SlotId, Bits> = (0..program.slots.len() as u32).map(zero).collect();
         for (slot, source) in &self.before_parser {
             match source {
-                Source::Number(number) => {
-                    known.insert(*slot, Bits::new(program.slot(*slot).width, (*number).into()));
-                }
-                Source::Argument(_)
-                | Source::EgressPort
-                | Source::Instance
-                | Source::Queue(_)
-                | Source::NewLength
-                | Source::Payload(_)
-                | Source::BeforeFrame(_) => {
-                    known.remove(slot);
-                }
-            }
+                Source::Number(number) => known.insert(*slot, Bits::new(program.slot(*slot).width, (*number).into())),
+                _ => known.remove(slot),
+            };
         }
         known
     }
@@ -119,16 +109,8 @@ impl Route {
         let written = Use::of(program, &self.with_parser()).written;
         let set = || self.before_egress.iter().chain(self.before_copy());
         let by_architecture = |slot| set().any(|(other, _)| *other == slot);
-        let is_constant = |source: &Source| match source {
-            Source::Argument(Argument::IngressPort | Argument::Timestamp) => true,
-            Source::Argument(Argument::PacketLength) | Source::Number(_) => false,
-            Source::EgressPort
-            | Source::Instance
-            | Source::Queue(_)
-            | Source::NewLength
-            | Source::Payload(_)
-            | Source::BeforeFrame(_) => false,
-        };
+        let is_constant =
+            |source: &Source| matches!(source, Source::Argument(Argument::IngressPort | Argument::Timestamp));
         let arguments = self.before_parser.iter().copied();
         let arguments = arguments.filter(|(slot, source)| is_constant(source) && !written.contains(slot));
         arguments.filter(|(slot, _)| !by_architecture(*slot)).collect()
@@ -289,13 +271,9 @@ impl Route {
 
     /// Whether packets may be cloned before egress without [leaving](super::Cloning::leave), and from egress on.
     pub fn clones(&self, program: &Program) -> [bool; 2] {
-        let [before, behind] = self.asks_for_clones(program);
+        let [before, behind] =
+            [&self.before_queue()[..], &self.after_queue()[..]].map(|bodies| Use::of(program, bodies).clones);
         [before && !self.cloning.leave, behind]
-    }
-
-    /// Whether the program may clone packets before egress, and from egress on.
-    fn asks_for_clones(&self, program: &Program) -> [bool; 2] {
-        [&self.before_queue()[..], &self.after_queue()[..]].map(|bodies| Use::of(program, bodies).clones)
     }
 
     /// Whether a packet may leave after ingress where these facts are certain.
