@@ -3,10 +3,10 @@
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
 use crate::route::BailOut;
-use crate::runtime::{self, DigestShape, NO_FIELD_LIST};
+use crate::runtime::{self, DigestShape, Function, NO_FIELD_LIST};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
-use forebay_ir::{DigestId, Expr, Op, RegisterId};
+use forebay_ir::{CloneKind, DigestId, Expr, MeterId, Op, SlotId};
 
 impl Translator<'_, '_, '_> {
     /// Translates an operation.
@@ -38,28 +38,28 @@ impl Translator<'_, '_, '_> {
             Op::Clone {
                 session, field_list, ..
             } if self.is_fast_path() => self.clone_on_fast_path(session, field_list.as_ref(), data),
+            Op::Clone {
+                kind,
+                session,
+                field_list,
+            } => self.clone_request(*kind, session, field_list.as_ref(), data),
             Op::Digest { .. } if self.leaf.is_some_and(|leaf| !leaf.notes.digests) => self.bail_out(BailOut::Digest),
-            Op::Clone { .. } | Op::Resubmit { .. } | Op::Recirculate { .. } | Op::Truncate { .. } => {
-                self.request(op, data);
-            }
             Op::Digest { digest, data: fields } => self.digest(*digest, fields, data),
-            Op::RegisterRead { .. }
-            | Op::RegisterWrite { .. }
-            | Op::Count { .. }
-            | Op::ExecuteMeter { .. }
-            | Op::EnterAtomic { .. }
-            | Op::LeaveAtomic
-            | Op::Random { .. } => self.stateful(op, data),
-        }
-    }
-
-    fn stateful(&mut self, op: &Op, data: Option<&ActionData>) {
-        match op {
+            Op::Resubmit { field_list } => self.send_back(runtime::RESUBMIT, field_list.as_ref(), data),
+            Op::Recirculate { field_list } => self.send_back(runtime::RECIRCULATE, field_list.as_ref(), data),
+            Op::Truncate { bytes } => {
+                let bytes = self.word_of(bytes, data);
+                self.truncate_to(bytes);
+            }
             Op::RegisterRead { register, index, slot } => {
                 let index = self.saturated_of(index, data);
                 self.read_element(*register, index, *slot);
             }
-            Op::RegisterWrite { register, index, value } => self.write_register(*register, index, value, data),
+            Op::RegisterWrite { register, index, value } => {
+                let index = self.saturated_of(index, data);
+                let value = self.value(value, data);
+                self.write_element(*register, index, value);
+            }
             Op::Count { counter, index } => {
                 let index = self.saturated_of(index, data);
                 self.count_element(*counter, index);
@@ -71,27 +71,22 @@ impl Translator<'_, '_, '_> {
                 slot,
             } => {
                 let index = self.saturated_of(index, data);
-                let before = match before {
-                    Some(before) => self.saturated_of(before, data),
-                    None => self.number(0),
-                };
-                self.note_meter(*meter, index);
-                let meter = self.number(meter.0.into());
-                self.tell_facts();
-                let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index, before]);
-                self.write_color(*slot, color);
+                let before = before.as_ref().map(|before| self.saturated_of(before, data));
+                self.execute_meter(*meter, index, before, *slot);
             }
             Op::EnterAtomic { lock, index } => self.enter_section(*lock, index.as_ref(), data),
             Op::LeaveAtomic => self.leave_section(),
             Op::Random { low, high, slot } => self.random(low, high, *slot, data),
-            other => unreachable!("{other:?} is translated elsewhere"),
         }
     }
 
-    fn write_register(&mut self, register: RegisterId, index: &Expr, value: &Expr, data: Option<&ActionData>) {
-        let index = self.saturated_of(index, data);
-        let value = self.value(value, data);
-        self.write_element(register, index, value);
+    fn execute_meter(&mut self, meter: MeterId, index: ir::Value, before: Option<ir::Value>, slot: SlotId) {
+        let before = before.unwrap_or_else(|| self.number(0));
+        self.note_meter(meter, index);
+        let meter = self.number(meter.0.into());
+        self.tell_facts();
+        let color = self.call_for_result(runtime::EXECUTE_METER, &[self.context, meter, index, before]);
+        self.write_color(slot, color);
     }
 
     fn hash_op(&mut self, op: &Op, action: Option<&ActionData>) {
@@ -163,34 +158,17 @@ impl Translator<'_, '_, '_> {
         self.builder.ins().icmp(IntCC::Equal, condition, zero)
     }
 
-    /// Translates an operation that makes a request to the architecture.
-    fn request(&mut self, op: &Op, data: Option<&ActionData>) {
-        match op {
-            Op::Clone {
-                kind,
-                session,
-                field_list,
-            } => {
-                let session = self.word_of(session, data);
-                let field_list = self.field_list(field_list.as_ref(), data);
-                let kind = self.environment.pool.keep(*kind);
-                let kind = self.pointer(kind);
-                self.call(runtime::CLONE, &[self.context, kind, session, field_list]);
-            }
-            Op::Resubmit { field_list } => {
-                let field_list = self.field_list(field_list.as_ref(), data);
-                self.call(runtime::RESUBMIT, &[self.context, field_list]);
-            }
-            Op::Recirculate { field_list } => {
-                let field_list = self.field_list(field_list.as_ref(), data);
-                self.call(runtime::RECIRCULATE, &[self.context, field_list]);
-            }
-            Op::Truncate { bytes } => {
-                let bytes = self.word_of(bytes, data);
-                self.truncate_to(bytes);
-            }
-            other => unreachable!("{other:?} is translated elsewhere"),
-        }
+    fn clone_request(&mut self, kind: CloneKind, session: &Expr, field_list: Option<&Expr>, data: Option<&ActionData>) {
+        let session = self.word_of(session, data);
+        let field_list = self.field_list(field_list, data);
+        let kind = self.environment.pool.keep(kind);
+        let kind = self.pointer(kind);
+        self.call(runtime::CLONE, &[self.context, kind, session, field_list]);
+    }
+
+    fn send_back(&mut self, request: Function, field_list: Option<&Expr>, data: Option<&ActionData>) {
+        let field_list = self.field_list(field_list, data);
+        self.call(request, &[self.context, field_list]);
     }
 
     fn truncate_to(&mut self, bytes: ir::Value) {
