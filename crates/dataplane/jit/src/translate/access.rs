@@ -13,6 +13,11 @@ pub(super) fn unchanging() -> MemFlagsData {
     within_bounds().with_readonly().with_can_move()
 }
 
+/// The integer type of 1, 2, 4 or 8 bytes.
+pub(super) fn int_of(bytes: u32) -> ir::Type {
+    ir::Type::int_with_byte_size(bytes as u16).expect("loads and stores have 1, 2, 4 or 8 bytes")
+}
+
 impl Translator<'_, '_, '_> {
     pub(super) fn load(&mut self, address: ir::Value, offset: i32) -> ir::Value {
         self.builder.ins().load(types::I64, within_bounds(), address, offset)

@@ -87,8 +87,10 @@ impl Translator<'_, '_, '_> {
             return switch.emit(&mut self.builder, index, next);
         };
         for (number, (_, block)) in (0_i64..).zip(others) {
-            let number = self.number(number << index.shift);
-            let same = self.builder.ins().icmp(IntCC::Equal, index.value, number);
+            let same = self
+                .builder
+                .ins()
+                .icmp_imm_u(IntCC::Equal, index.value, number << index.shift);
             self.go_on_unless(same, *block);
         }
         self.builder.ins().jump(*last, &[]);
@@ -146,9 +148,11 @@ impl Translator<'_, '_, '_> {
         }
         self.note_hit(id, found.hit, first_word);
         let action = layout.record.action();
-        let mask = self.number(((1 << action.width) - 1) << action.shift);
         let index = Index {
-            value: self.builder.ins().band(first_word, mask),
+            value: self
+                .builder
+                .ins()
+                .band_imm_u(first_word, ((1 << action.width) - 1) << action.shift),
             shift: action.shift,
         };
         let found = Found {
@@ -206,8 +210,7 @@ impl Translator<'_, '_, '_> {
                 translator.note_meter(direct.meter, slot);
                 translator.call_for_color(id, runtime::HIT, Some(slot));
             });
-            let zero = self.number(0);
-            let missed = self.builder.ins().icmp(IntCC::Equal, hit, zero);
+            let missed = self.builder.ins().icmp_imm_u(IntCC::Equal, hit, 0);
             self.when(missed, |translator| translator.call_for_color(id, runtime::MISS, None));
         }
     }
@@ -220,8 +223,7 @@ impl Translator<'_, '_, '_> {
         let time = self.place_of(times, slot, 1);
         self.note_element(ArrayId::HitTimes(id), time);
         let microseconds = self.load(self.context, in_context!(facts.timestamp_us));
-        let thousand = self.number(1000);
-        let now = self.builder.ins().imul(microseconds, thousand);
+        let now = self.builder.ins().imul_imm_u(microseconds, 1000);
         let last = self.load(time, 0);
         let latest = self.builder.ins().umax(last, now);
         self.store(latest, time, 0);
@@ -245,8 +247,7 @@ impl Translator<'_, '_, '_> {
 
     /// Writes a meter's colour, if there is one.
     pub(super) fn write_color(&mut self, slot: SlotId, color: ir::Value) {
-        let none = self.number(NO_COLOR as i64);
-        let is_color = self.builder.ins().icmp(IntCC::NotEqual, color, none);
+        let is_color = self.builder.ins().icmp_imm_u(IntCC::NotEqual, color, NO_COLOR as i64);
         self.when(is_color, |translator| {
             translator.write_number(slot, color);
         });

@@ -12,7 +12,7 @@ use crate::route::flow::{Flow, FlowBlock, Joint, Stage};
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, DropWhen, Route, Source};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Variable;
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, SlotId, TableId, Terminator};
@@ -172,8 +172,7 @@ impl<'a> Translator<'_, 'a, '_> {
             None => {}
         }
         let slot = self.word_of_slot(when.slot);
-        let value = self.number(when.value as i64);
-        let dropped = self.builder.ins().icmp(IntCC::Equal, slot, value);
+        let dropped = self.builder.ins().icmp_imm_u(IntCC::Equal, slot, when.value as i64);
         self.end_when(dropped, |translator| translator.end_packet(how));
     }
 
@@ -218,10 +217,8 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn begin_truncation(&mut self) {
         self.truncate_to = None;
         if truncates(self.program) && !self.burst_state().staged() {
-            let limit = self.builder.declare_var(types::I64);
             let none = self.number(u32::MAX.into());
-            self.builder.def_var(limit, none);
-            self.truncate_to = Some(limit);
+            self.truncate_to = Some(self.variable(none));
         }
     }
 

@@ -246,8 +246,7 @@ impl Translator<'_, '_, '_> {
     /// values are equal on all paths through a lane only if they are results of instructions.
     fn name(&mut self, variable: Variable) {
         let value = self.builder.use_var(variable);
-        let zero = self.number(0);
-        let same = self.builder.ins().iadd(value, zero);
+        let same = self.builder.ins().iadd_imm_u(value, 0);
         self.builder.def_var(variable, same);
     }
 
@@ -285,9 +284,11 @@ impl Translator<'_, '_, '_> {
         let one = self.number(1);
         let number = self.builder.ins().iadd(number, one);
         self.builder.def_var(segment, number);
-        let (done, look) = (self.builder.create_block(), self.builder.create_block());
-        let limit = self.number(count as i64);
-        let is_done = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, number, limit);
+        let [done, look] = self.blocks();
+        let is_done = self
+            .builder
+            .ins()
+            .icmp_imm_u(IntCC::UnsignedGreaterThan, number, count as i64);
         self.builder.ins().brif(is_done, done, &[], look, &[]);
         self.builder.switch_to_block(done);
         // All lanes of the first queue.
@@ -295,8 +296,7 @@ impl Translator<'_, '_, '_> {
         let (begin, last) = (self.address(queues, 8), self.load(queues, 0));
         self.done(begin, last);
         self.builder.switch_to_block(look);
-        let bytes = self.number(8 * QUEUE_WORDS as i64);
-        let offset = self.builder.ins().imul(number, bytes);
+        let offset = self.builder.ins().imul_imm_u(number, 8 * QUEUE_WORDS as i64);
         let queues = self.load(self.context, in_context!(queues));
         let queue = self.builder.ins().iadd(queues, offset);
         let begin = self.address(queue, 8);
@@ -316,11 +316,7 @@ impl Translator<'_, '_, '_> {
 
     /// Stores what was looked up for the whole burst.
     pub(super) fn note_ahead(&mut self, table: TableId, found: Match) {
-        let variables = [found.record, found.hit].map(|value| {
-            let variable = self.builder.declare_var(types::I64);
-            self.builder.def_var(variable, value);
-            variable
-        });
+        let variables = [found.record, found.hit].map(|value| self.variable(value));
         self.burst_state().ahead.insert(table, variables.into());
     }
 
@@ -674,10 +670,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn verdict_with(&mut self, how: u64, number: ir::Value) -> ir::Value {
         match how << 32 {
             0 => number,
-            how => {
-                let how = self.number(how as i64);
-                self.builder.ins().bor(number, how)
-            }
+            how => self.builder.ins().bor_imm_u(number, how as i64),
         }
     }
 

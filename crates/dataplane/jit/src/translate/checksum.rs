@@ -105,9 +105,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let zero = self.number(0);
         self.sums_before = sums_before(&leaf.flow, &repeated);
         let bases = repeated.into_iter().map(|data| {
-            let [sum, known] = [(); 2].map(|()| self.builder.declare_var(types::I64));
-            self.builder.def_var(sum, zero);
-            self.builder.def_var(known, zero);
+            let [sum, known] = [zero; 2].map(|zero| self.variable(zero));
             Base { data, sum, known }
         });
         self.bases = bases.collect();
@@ -139,7 +137,7 @@ impl<'a> Translator<'_, 'a, '_> {
             return self.builder.use_var(sum);
         }
         let is_known = self.builder.use_var(known);
-        let (compute, next) = (self.builder.create_block(), self.builder.create_block());
+        let [compute, next] = self.blocks();
         self.builder.ins().brif(is_known, next, &[], compute, &[]);
         self.enter(compute);
         let computed = self.sum(groups, Part::Base, action);

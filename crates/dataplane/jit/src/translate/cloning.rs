@@ -9,7 +9,7 @@ use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, ClonedFrame, Route, varbit_length};
 use crate::runtime::{self, CloneShape};
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Variable;
 use forebay_ir::{Expr, Header, HeaderField, SlotId};
 
@@ -31,11 +31,7 @@ impl<'a> Translator<'_, 'a, '_> {
             return;
         }
         let zero = self.number(0);
-        let [wanted, session, field_list] = std::array::from_fn(|_| {
-            let variable = self.builder.declare_var(types::I64);
-            self.builder.def_var(variable, zero);
-            variable
-        });
+        let [wanted, session, field_list] = [zero; 3].map(|zero| self.variable(zero));
         self.clone_wanted = Some(CloneWanted {
             wanted,
             session,
@@ -150,8 +146,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let headers: Vec<&Header> = emitted.iter().map(|id| &leaf.program.headers[id.index()]).collect();
         let bytes = self.bytes_max(&headers, facts);
         let (head, end) = self.store_slots(route.kept_by_clones(), bytes);
-        let place = self.builder.declare_var(types::I64);
-        self.builder.def_var(place, end);
+        let place = self.variable(end);
         for header in headers {
             self.store_header_if_valid(place, header, facts);
         }
@@ -170,7 +165,7 @@ impl<'a> Translator<'_, 'a, '_> {
         headers.iter().filter(is_possible).map(|header| bits(header) / 8).sum()
     }
 
-    fn store_header_if_valid(&mut self, place: Variable, header: &Header, facts: &Facts) {
+    pub(super) fn store_header_if_valid(&mut self, place: Variable, header: &Header, facts: &Facts) {
         match self.known_validity(header, facts) {
             Some(false) => {}
             Some(true) => self.store_header(place, header),
@@ -201,9 +196,8 @@ impl<'a> Translator<'_, 'a, '_> {
             values.push(self.value_of_u64(32, length));
         }
         self.store_packed_at(end, &values);
-        let place = self.builder.declare_var(types::I64);
         let next = self.address(end, before as i32);
-        self.builder.def_var(place, next);
+        let place = self.variable(next);
         for id in Route::headers_of_clones(&leaf.program) {
             self.store_header_if_valid(place, &headers[id.index()], facts);
         }
@@ -272,10 +266,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Stores fields of fixed width, whole bytes.
     fn store_fields(&mut self, place: Variable, fields: &[HeaderField]) {
         let packed = self.pack_slots(fields.iter().map(|field| field.slot));
-        let (target, bytes) = (self.builder.use_var(place), packed.bits / 8);
-        self.store_words(target, &packed.words, bytes);
-        let behind = self.address(target, bytes as i32);
-        self.builder.def_var(place, behind);
+        self.append_packed(place, &packed);
     }
 
     fn store_varbit(&mut self, place: Variable, field: &HeaderField) {

@@ -51,7 +51,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Ends the current copy if an assertion's condition is 0. Otherwise continues in a new block.
     pub(super) fn require_of_copy(&mut self, condition: ir::Value, copies: CopyLoop) {
-        let (next, failed) = (self.builder.create_block(), self.builder.create_block());
+        let [next, failed] = self.blocks();
         self.builder.set_cold_block(failed);
         self.builder.ins().brif(condition, next, &[], failed, &[]);
         self.enter(failed);
@@ -71,7 +71,7 @@ impl<'a> Translator<'_, 'a, '_> {
             truncate_to,
             next: self.builder.create_block(),
         };
-        let (head, body) = (self.builder.create_block(), self.builder.create_block());
+        let [head, body] = self.blocks();
         self.begin_copies(route, copies, member, end);
         let once = self.apply_once(route, leaf, id);
         let truncate_to = self.truncate_limit();
@@ -190,7 +190,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let is_known = self.builder.ins().icmp(IntCC::Equal, known, group);
         let fit = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);
         let is_ready = self.builder.ins().band(is_known, fit);
-        let (find, ready) = (self.builder.create_block(), self.builder.create_block());
+        let [find, ready] = self.blocks();
         self.builder.set_cold_block(find);
         self.builder.ins().brif(is_ready, ready, &[], find, &[]);
         self.enter(find);

@@ -23,7 +23,7 @@ use crate::flow_trail::ArrayId;
 use crate::route::plan::Leaf;
 use crate::route::{BailOut, Route};
 use crate::runtime;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Variable;
 use forebay_ir::{Body, CounterId, Op, Program, TableId, Terminator, Unit};
 use forebay_tables::SLOT_BITS;
@@ -72,11 +72,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .map(|(_, block)| places_in_block(self.program, &block.block.statements, &block.block.terminator))
             .sum();
         let zero = self.number(0);
-        let mut register = || {
-            let variable = self.builder.declare_var(types::I64);
-            self.builder.def_var(variable, zero);
-            variable
-        };
+        let mut register = || self.variable(zero);
         self.counted = Counted {
             places: (0..places).map(|_| (None, register())).collect(),
             bytes_after: route.counted_length.filter(|_| places > 0).map(|_| register()),
@@ -121,33 +117,29 @@ impl<'a> Translator<'_, 'a, '_> {
         let unit = self.program.counters[counter.index()].unit;
         let counters = self.load(self.context, in_context!(counters));
         let array = self.load(counters, 8 * counter.0 as i32);
-        let (own, shared, next) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
-        );
         let place = self.next_place(counter);
-        self.builder.set_cold_block(shared);
-        self.builder.ins().brif(array, own, &[], shared, &[]);
-        self.enter(shared);
-        self.tell_facts();
-        let number = self.number(counter.0.into());
-        self.call_rarely(runtime::COUNT, &[number, index]);
-        if let Some(place) = place {
-            let twice = self.shifted_left(index, 1);
-            let marked = self.address(twice, 1);
-            self.builder.def_var(place, marked);
-        }
-        self.builder.ins().jump(next, &[]);
-        self.enter(own);
-        let element = self.place_of(array, index, COUNTER_WORDS);
-        self.note_element(ArrayId::Counter(counter), element);
-        self.add_packet(unit, element);
-        if let Some(place) = place {
-            self.builder.def_var(place, element);
-        }
-        self.builder.ins().jump(next, &[]);
-        self.enter(next);
+        self.either(
+            array,
+            |translator| {
+                let element = translator.place_of(array, index, COUNTER_WORDS);
+                translator.note_element(ArrayId::Counter(counter), element);
+                translator.add_packet(unit, element);
+                if let Some(place) = place {
+                    translator.builder.def_var(place, element);
+                }
+            },
+            |translator| {
+                translator.mark_cold();
+                translator.tell_facts();
+                let number = translator.number(counter.0.into());
+                translator.call_rarely(runtime::COUNT, &[number, index]);
+                if let Some(place) = place {
+                    let twice = translator.shifted_left(index, 1);
+                    let marked = translator.address(twice, 1);
+                    translator.builder.def_var(place, marked);
+                }
+            },
+        );
     }
 
     /// Lets the runtime count.
@@ -234,31 +226,26 @@ impl<'a> Translator<'_, 'a, '_> {
             Some(kept) => self.builder.use_var(kept),
             None => self.received_bytes(),
         };
-        let one = self.number(1);
-        let is_shared = self.builder.ins().band(counted, one);
-        let (own, shared, next) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
+        let is_shared = self.builder.ins().band_imm_u(counted, 1);
+        self.either(
+            is_shared,
+            |translator| {
+                let index = translator.shifted_right(counted, 1);
+                let number = translator.number(counter.0.into());
+                translator.tell_bytes(bytes);
+                translator.call_rarely(runtime::TAKE_BACK_COUNT, &[number, index]);
+            },
+            |translator| {
+                if unit != Unit::Bytes {
+                    let less = translator.number(-1);
+                    translator.add_to(counted, 0, less);
+                }
+                if unit != Unit::Packets {
+                    let less = translator.builder.ins().ineg(bytes);
+                    translator.add_to(counted, 8, less);
+                }
+            },
         );
-        self.builder.ins().brif(is_shared, shared, &[], own, &[]);
-        self.enter(shared);
-        let index = self.shifted_right(counted, 1);
-        let number = self.number(counter.0.into());
-        self.tell_bytes(bytes);
-        self.call_rarely(runtime::TAKE_BACK_COUNT, &[number, index]);
-        self.builder.ins().jump(next, &[]);
-        self.enter(own);
-        if unit != Unit::Bytes {
-            let less = self.number(-1);
-            self.add_to(counted, 0, less);
-        }
-        if unit != Unit::Packets {
-            let less = self.builder.ins().ineg(bytes);
-            self.add_to(counted, 8, less);
-        }
-        self.builder.ins().jump(next, &[]);
-        self.enter(next);
     }
 }
 

@@ -1,7 +1,7 @@
 //! CRCs of data in registers or in the packet.
 
 use super::Translator;
-use super::access::unchanging;
+use super::access::{int_of, unchanging};
 use super::value_locations::Field;
 use crate::crc::{Crc, STEP};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -54,9 +54,7 @@ impl Translator<'_, '_, '_> {
                 let offset = (first + done) as i32;
                 let word = match size {
                     8 => self.load(address, offset),
-                    4 => self.load_from_packet(types::I32, address, offset),
-                    2 => self.load_from_packet(types::I16, address, offset),
-                    _ => self.load_from_packet(types::I8, address, offset),
+                    _ => self.load_from_packet(int_of(size), address, offset),
                 };
                 bytes.extend((0..size).map(|byte| (word, 8 * byte)));
                 done += size;
@@ -116,8 +114,7 @@ impl Translator<'_, '_, '_> {
         const ENTRY: u32 = size_of::<u32>().ilog2();
         let turn = (u64::BITS + ENTRY - first_bit) % u64::BITS;
         let turned = self.builder.ins().rotl_imm_u(word, i64::from(turn));
-        let mask = self.number(0xFF << ENTRY);
-        let offset = self.builder.ins().band(turned, mask);
+        let offset = self.builder.ins().band_imm_u(turned, 0xFF << ENTRY);
         let place = self.builder.ins().iadd(tables, offset);
         let bytes_of_table = size_of::<[u32; 256]>();
         self.builder

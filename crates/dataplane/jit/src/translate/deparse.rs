@@ -16,13 +16,15 @@ use super::pack::Packed;
 use super::route::{Parsed, Position};
 use super::value::{ActionData, Value};
 use super::value_locations::{Field, Home};
-use super::{Translator, within_bounds};
+use super::{Translator, int_of, within_bounds};
 use crate::packet_context::{Lane, verdict};
-use crate::route::Route;
+use crate::route::facts::Facts;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
+use crate::route::{Route, varbit_length};
 use crate::runtime::{self, words};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_frontend::Variable;
 use forebay_bits::Bits;
 use forebay_ir::{HeaderId, Op, SlotId, Statement};
 use std::collections::BTreeSet;
@@ -78,7 +80,7 @@ impl<'a> Translator<'_, 'a, '_> {
             None => {
                 let slot = self.program.headers[first.index()].valid;
                 let valid = self.word_of_slot(slot);
-                let (with, without) = (self.builder.create_block(), self.builder.create_block());
+                let [with, without] = self.blocks();
                 self.builder.ins().brif(valid, with, &[], without, &[]);
                 let homes = self.homes.clone();
                 for (block, is_valid) in [(with, true), (without, false)] {
@@ -104,10 +106,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let (composed, staying) = self.composed_and_staying(leaf, parsed, emitted);
         let start = self.start_of(leaf, parsed, staying);
         let bits: u64 = composed.iter().map(|id| self.fixed_bits(*id)).sum();
-        let is_fixed = |id: &HeaderId| {
-            let fields = &self.program.headers[id.index()].fields;
-            fields.iter().all(|field| field.length.is_none())
-        };
+        let is_fixed = |id: &HeaderId| varbit_length(&self.program.headers[id.index()]).is_none();
         let fits = composed.iter().all(is_fixed) && bits.is_multiple_of(8) && bits <= COMPOSED_BITS_MAX;
         match start.filter(|start| fits && start.is_aligned()) {
             Some(start) => self.place_at(leaf, parsed, (composed, staying), start),
@@ -156,8 +155,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let (composed, staying) = self.composed_and_staying(leaf, parsed, &emitted);
         let most: u64 = composed.iter().map(|id| self.fixed_bits(*id) / 8).sum();
         let is_plain = |id: &HeaderId| {
-            let fields = &self.program.headers[id.index()].fields;
-            self.fixed_bits(*id).is_multiple_of(8) && fields.iter().all(|field| field.length.is_none())
+            self.fixed_bits(*id).is_multiple_of(8) && varbit_length(&self.program.headers[id.index()]).is_none()
         };
         let are_plain = composed.iter().all(is_plain);
         let start = self.start_of(leaf, parsed, staying);
@@ -193,26 +191,13 @@ impl<'a> Translator<'_, 'a, '_> {
             parts.push((valid, packed));
         }
         self.store_changed_fields(leaf, parsed, staying);
-        let end = match start {
-            Position::At(bits) => self.number((bits / 8) as i64),
-            Position::After { variable, .. } => {
-                let bits = self.builder.use_var(variable);
-                self.shifted_right(bits, 3)
-            }
-        };
+        let end = self.byte_at(start);
         let start = self.builder.ins().isub(end, length);
         let packet = self.packet();
         let first = self.builder.ins().iadd(packet, start);
-        let place = self.builder.declare_var(types::I64);
-        self.builder.def_var(place, first);
+        let place = self.variable(first);
         for (valid, packed) in parts {
-            self.when(valid, |translator| {
-                let bytes = packed.bits / 8;
-                let target = translator.builder.use_var(place);
-                translator.store_words(target, &packed.words, bytes);
-                let bytes = translator.number(bytes.into());
-                translator.move_by(place, bytes);
-            });
+            self.when(valid, |translator| translator.append_packed(place, &packed));
         }
         self.move_frame(Some(start));
         self.send_lane(verdict::PLAIN);
@@ -233,19 +218,10 @@ impl<'a> Translator<'_, 'a, '_> {
     fn append_to_copy(&mut self, copies: CopyLoop, leaf: &Leaf, emitted: &[HeaderId]) {
         let program = self.program;
         let target = self.copy_target(copies);
-        let end = self.builder.declare_var(types::I64);
-        self.builder.def_var(end, target);
+        let end = self.variable(target);
         for id in emitted {
             self.temporaries_used = 0;
-            let valid = self.word_of_slot(program.headers[id.index()].valid);
-            self.when(valid, |translator| {
-                let packed = translator.pack_headers(&[*id]);
-                let bytes = packed.bits / 8;
-                let place = translator.builder.use_var(end);
-                translator.store_words(place, &packed.words, bytes);
-                let bytes = translator.number(bytes.into());
-                translator.move_by(end, bytes);
-            });
+            self.store_header_if_valid(end, &program.headers[id.index()], &Facts::default());
         }
         let end = self.builder.use_var(end);
         let headers = self.builder.ins().isub(end, target);
@@ -254,13 +230,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Writes what the parser left after the headers of a copy, which take this many bytes from `target` on.
     fn complete_copy(&mut self, copies: CopyLoop, leaf: &Leaf, target: ir::Value, headers: ir::Value) {
-        let parsed = match self.position_after(leaf) {
-            Position::At(bits) => self.number((bits / 8) as i64),
-            Position::After { variable, .. } => {
-                let bits = self.builder.use_var(variable);
-                self.shifted_right(bits, 3)
-            }
-        };
+        let parsed = self.byte_at(self.position_after(leaf));
         let bytes = self.received_bytes();
         let left = self.builder.ins().isub(bytes, parsed);
         // At most the bytes that will leave.
@@ -290,6 +260,17 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The parser's position after the last header.
     fn position_after(&self, leaf: &Leaf) -> Position {
         Position::of(leaf.cursor, self.cursor_variable)
+    }
+
+    /// The byte in which a position is.
+    fn byte_at(&mut self, position: Position) -> ir::Value {
+        match position {
+            Position::At(bits) => self.number((bits / 8) as i64),
+            Position::After { variable, .. } => {
+                let bits = self.builder.use_var(variable);
+                self.shifted_right(bits, 3)
+            }
+        }
     }
 
     /// The bits that the parser has passed.
@@ -350,9 +331,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let start = match start {
             Position::At(bits) if bits == 8 * u64::from(length) => None,
             Position::At(bits) => Some(self.number((bits / 8) as i64 - i64::from(length))),
-            Position::After { variable, .. } => {
-                let bits = self.builder.use_var(variable);
-                let bytes = self.shifted_right(bits, 3);
+            Position::After { .. } => {
+                let bytes = self.byte_at(start);
                 let length = self.number(length.into());
                 Some(self.builder.ins().isub(bytes, length))
             }
@@ -389,6 +369,14 @@ impl<'a> Translator<'_, 'a, '_> {
             let part = self.shifted_right(word, 64 - 8 * bytes);
             self.store_bytes(target, first, first + bytes, part);
         }
+    }
+
+    /// Writes packed bytes to an address, which then is behind them.
+    pub(super) fn append_packed(&mut self, place: Variable, packed: &Packed) {
+        let (target, bytes) = (self.builder.use_var(place), packed.bits / 8);
+        self.store_words(target, &packed.words, bytes);
+        let behind = self.address(target, bytes as i32);
+        self.builder.def_var(place, behind);
     }
 
     /// Lets the runtime collect what the deparser emits. Not for copies.
@@ -494,11 +482,9 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.shifted_right(word, end - 8 * byte - 8)
             };
             let mask = (0xFFi64 >> skip) & !((1 << behind) - 1);
-            let keep = self.number(0xFF & !mask);
-            let mask = self.number(mask);
             let old = self.load_big_endian(1, address, byte as i32);
-            let old = self.builder.ins().band(old, keep);
-            let part = self.builder.ins().band(part, mask);
+            let old = self.builder.ins().band_imm_u(old, 0xFF & !mask);
+            let part = self.builder.ins().band_imm_u(part, mask);
             let new = self.builder.ins().bor(old, part);
             self.builder.ins().istore8(within_bounds(), new, address, byte as i32);
         }
@@ -509,23 +495,13 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut at = first;
         while at < end {
             let size = 1u32 << (end - at).ilog2();
-            let part = self.shifted_right(word, 8 * (end - at - size));
-            let kind = match size {
-                1 => types::I8,
-                2 => types::I16,
-                4 => types::I32,
-                _ => types::I64,
-            };
-            let part = if size == 8 {
-                part
-            } else {
-                self.builder.ins().ireduce(kind, part)
-            };
-            let part = if size == 1 {
-                part
-            } else {
-                self.builder.ins().bswap(part)
-            };
+            let mut part = self.shifted_right(word, 8 * (end - at - size));
+            if size < 8 {
+                part = self.builder.ins().ireduce(int_of(size), part);
+            }
+            if size > 1 {
+                part = self.builder.ins().bswap(part);
+            }
             self.builder.ins().store(within_bounds(), part, address, at as i32);
             at += size;
         }

@@ -159,8 +159,7 @@ impl Translator<'_, '_, '_> {
         if amount == 0 {
             return word;
         }
-        let amount = self.number(amount.into());
-        self.builder.ins().ushr(word, amount)
+        self.builder.ins().ushr_imm_u(word, i64::from(amount))
     }
 
     /// A word shifted left by a constant up to 64.
@@ -168,10 +167,7 @@ impl Translator<'_, '_, '_> {
         match amount {
             0 => word,
             64.. => self.number(0),
-            _ => {
-                let amount = self.number(amount.into());
-                self.builder.ins().ishl(word, amount)
-            }
+            _ => self.builder.ins().ishl_imm_u(word, i64::from(amount)),
         }
     }
 
@@ -180,7 +176,6 @@ impl Translator<'_, '_, '_> {
         if factor.is_power_of_two() {
             return self.shifted_left(word, factor.ilog2());
         }
-        let factor = self.number(factor as i64);
-        self.builder.ins().imul(word, factor)
+        self.builder.ins().imul_imm_u(word, factor as i64)
     }
 }

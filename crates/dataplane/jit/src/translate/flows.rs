@@ -48,8 +48,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         if let Some((hash, values)) = self.hash_of_flow(route, leaf, &layout) {
             let slot = self.slot_of_flow(layout, hash);
-            let variable = self.builder.declare_var(types::I64);
-            self.builder.def_var(variable, slot);
+            let variable = self.variable(slot);
             self.flow_slot = Some(FlowSlot { variable, values });
         }
     }
@@ -96,8 +95,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 None => word,
             });
         }
-        let factor = self.number(HASH_FACTOR as i64);
-        Some((self.builder.ins().imul(hash?, factor), values))
+        Some((self.builder.ins().imul_imm_u(hash?, HASH_FACTOR as i64), values))
     }
 
     /// The runtime executes meters, so it notes the element of a meter, unless one is noted already.
@@ -113,8 +111,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let slot = self.builder.use_var(slot.variable);
         let lines = self.address(slot, 8 * word as i32);
         let present = self.load(lines, 0);
-        let zero = self.number(0);
-        let is_unknown = self.builder.ins().icmp(IntCC::Equal, present, zero);
+        let is_unknown = self.builder.ins().icmp_imm_u(IntCC::Equal, present, 0);
         self.when_rarely(is_unknown, |translator| {
             let meter = translator.number(meter.0.into());
             translator.call_rarely(runtime::NOTE_METER, &[meter, index, lines]);
@@ -135,8 +132,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let shift = self.load(self.context, in_context!(flow_shift));
         let entry = self.builder.ins().ushr(hash, shift);
         let tag = self.load(self.context, in_context!(flow_tag));
-        let mask = self.number(SIGNATURE_HASH as i64);
-        let signature = self.builder.ins().band(hash, mask);
+        let signature = self.builder.ins().band_imm_u(hash, SIGNATURE_HASH as i64);
         let signature = self.builder.ins().bor(signature, tag);
         let found = self.builder.create_block();
         let slot = self.builder.append_block_param(found, types::I64);
@@ -145,8 +141,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let slot = match other {
                 0 => self.slot_of_entry(&layout, entry),
                 _ => {
-                    let other = self.number(other as i64);
-                    let other = self.builder.ins().bxor(entry, other);
+                    let other = self.builder.ins().bxor_imm_u(entry, other as i64);
                     self.slot_of_entry(&layout, other)
                 }
             };
@@ -222,7 +217,7 @@ impl<'a> Translator<'_, 'a, '_> {
         (slot, place): (ir::Value, FlowPlace),
     ) -> Match {
         let key = self.key_words(table, layout);
-        let (known, unknown) = (self.builder.create_block(), self.builder.create_block());
+        let [known, unknown] = self.blocks();
         let different = match (place.key_words, place.nothing) {
             (0, nothing) => {
                 let (word, value) = nothing.word();
@@ -265,10 +260,8 @@ impl<'a> Translator<'_, 'a, '_> {
 
         self.enter(found);
         let first_word = self.load(record, 0);
-        let no_slot = self.number(NO_SLOT.into());
-        let missed = self.builder.ins().band(first_word, no_slot);
-        let zero = self.number(0);
-        let hit = self.builder.ins().icmp(IntCC::Equal, missed, zero);
+        let missed = self.builder.ins().band_imm_u(first_word, i64::from(NO_SLOT));
+        let hit = self.builder.ins().icmp_imm_u(IntCC::Equal, missed, 0);
         let hit = self.builder.ins().uextend(types::I64, hit);
         Match { record, hit }
     }

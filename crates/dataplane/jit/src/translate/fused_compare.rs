@@ -5,10 +5,10 @@
 //!   | flags, frag_offset | ttl | protocol |                  (word & 3f ff 00 ff) == 00 00 00 11
 //! ```
 
-use super::Translator;
 use super::value_locations::{Field, Home};
+use super::{Translator, int_of};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, KeySet};
 use std::collections::BTreeMap;
@@ -80,11 +80,7 @@ impl Translator<'_, '_, '_> {
                 (mask[index], value[index]) = *bits;
             }
         }
-        let kind = match window.bytes {
-            1 => types::I8,
-            2 => types::I16,
-            _ => types::I32,
-        };
+        let kind = int_of(window.bytes);
         let number = |bytes| i64::from_le_bytes(bytes);
         let flags = self.packet_flags();
         let loaded = self.builder.ins().load(kind, flags, address, window.first as i32);

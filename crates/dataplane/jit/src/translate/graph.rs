@@ -147,9 +147,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// A request of the packet. Most packets have none, which needs no call.
     fn requested(&mut self, request: usize) -> ir::Value {
         let asked = self.load(self.context, in_context!(asked));
-        let bit = self.number(1 << request);
-        let asks = self.builder.ins().band(asked, bit);
-        let (some, next) = (self.builder.create_block(), self.builder.create_block());
+        let asks = self.builder.ins().band_imm_u(asked, 1 << request);
+        let [some, next] = self.blocks();
         let value = self.builder.append_block_param(next, types::I64);
         let zero = self.number(0);
         self.builder.ins().brif(asks, some, &[], next, &[zero.into()]);
@@ -310,7 +309,7 @@ impl<'a> Translator<'_, 'a, '_> {
             unreachable!("it is called with one")
         };
         let passes = self.load(self.context, in_context!(passes_queues));
-        let (past, waits) = (self.builder.create_block(), self.builder.create_block());
+        let [past, waits] = self.blocks();
         self.builder.ins().brif(passes, past, &[], waits, &[]);
         self.builder.switch_to_block(waits);
         self.note_end(end);
@@ -478,7 +477,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Copies the bytes before one address to before another one, down to `start`. It may copy further bytes before
     /// that.
     fn copy_before(&mut self, to: ir::Value, from: ir::Value, start: ir::Value) {
-        let (copy, next) = (self.builder.create_block(), self.builder.create_block());
+        let [copy, next] = self.blocks();
         let to_now = self.builder.append_block_param(copy, types::I64);
         let from_now = self.builder.append_block_param(copy, types::I64);
         let is_something = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, to, start);

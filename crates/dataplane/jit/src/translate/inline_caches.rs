@@ -25,8 +25,7 @@ impl<'a> Translator<'_, 'a, '_> {
         for leader in (0..program.tables.len() as u32).map(TableId) {
             if self.environment.joins.leads(leader) {
                 let nowhere = self.no_memo();
-                let place = self.builder.declare_var(types::I64);
-                self.builder.def_var(place, nowhere);
+                let place = self.variable(nowhere);
                 self.memos.insert(leader, place);
             }
         }
@@ -90,11 +89,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let noted = self.shifted_right(memo, MEMO_PLACE_BITS);
         let present = self.load_unchanging(location, offset_of!(Location, version));
         let holds = self.builder.ins().icmp(IntCC::Equal, noted, present);
-        let (known, unknown, found) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
-        );
+        let [known, unknown, found] = self.blocks();
         let record = self.builder.append_block_param(found, types::I64);
         let hit = self.builder.append_block_param(found, types::I64);
         self.builder.ins().brif(holds, known, &[], unknown, &[]);
@@ -133,8 +128,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let is_inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, bytes);
         let nowhere = self.no_memo();
         let is_somewhere = self.builder.ins().icmp(IntCC::NotEqual, place, nowhere);
-        let never = self.number(-1);
-        let holds = self.builder.ins().icmp(IntCC::NotEqual, version, never);
+        let holds = self.builder.ins().icmp_imm_u(IntCC::NotEqual, version, -1);
         let all = self.builder.ins().band(is_inside, is_somewhere);
         let all = self.builder.ins().band(all, holds);
         let hit = self.builder.ins().ireduce(types::I8, found.hit);

@@ -90,7 +90,7 @@ use crate::register_groups::RegisterBanks;
 use crate::route::plan::{Leaf, Plan};
 use crate::route::{BailOut, Order, Route};
 use crate::runtime::Function;
-use access::within_bounds;
+use access::{int_of, within_bounds};
 use burst::Burst;
 use cloning::CloneWanted;
 use copies::CopyLoop;
@@ -361,6 +361,17 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.builder.seal_block(block);
     }
 
+    fn blocks<const COUNT: usize>(&mut self) -> [ir::Block; COUNT] {
+        std::array::from_fn(|_| self.builder.create_block())
+    }
+
+    /// A variable of 64 bits.
+    fn variable(&mut self, value: ir::Value) -> Variable {
+        let variable = self.builder.declare_var(types::I64);
+        self.builder.def_var(variable, value);
+        variable
+    }
+
     /// A constant of 64 bits.
     fn number(&mut self, number: i64) -> ir::Value {
         self.builder.ins().iconst(types::I64, number)
@@ -441,8 +452,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         if offset == 0 {
             return base;
         }
-        let offset = self.number(offset.into());
-        self.builder.ins().iadd(base, offset)
+        self.builder.ins().iadd_imm_u(base, i64::from(offset))
     }
 
     /// Continues in a new block if `condition` is not 0, and otherwise at `elsewhere`.
@@ -465,9 +475,22 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.builder.set_cold_block(present);
     }
 
+    /// Executes one of two pieces of code, and continues after both.
+    fn either(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
+        let [holds, fails, next] = self.blocks();
+        self.builder.ins().brif(condition, holds, &[], fails, &[]);
+        self.enter(holds);
+        then(self);
+        self.builder.ins().jump(next, &[]);
+        self.enter(fails);
+        otherwise(self);
+        self.builder.ins().jump(next, &[]);
+        self.enter(next);
+    }
+
     /// Executes cold code that ends the packet if `condition` is not 0. Otherwise continues in a new block.
     fn end_when(&mut self, condition: ir::Value, end: impl FnOnce(&mut Self)) {
-        let (ends, next) = (self.builder.create_block(), self.builder.create_block());
+        let [ends, next] = self.blocks();
         self.builder.set_cold_block(ends);
         self.builder.ins().brif(condition, ends, &[], next, &[]);
         self.enter(ends);

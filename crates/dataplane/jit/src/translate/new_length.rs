@@ -5,7 +5,7 @@ use super::value_locations::Home;
 use crate::route::facts::Facts;
 use crate::route::plan::Leaf;
 use crate::route::{ClonedFrame, Route};
-use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{Header, SlotId};
 
 impl Translator<'_, '_, '_> {
@@ -16,8 +16,7 @@ impl Translator<'_, '_, '_> {
             route.cloning.frames[1] == ClonedFrame::Headers && self.notes_clones_from_egress(route, leaf);
         if route.reads_new_length(&leaf.program) || shows_headers || route.cloning.leave {
             let bits = self.valid_header_bits(&Facts::default());
-            let variable = self.builder.declare_var(types::I64);
-            self.builder.def_var(variable, bits);
+            let variable = self.variable(bits);
             self.parsed_bits = Some(variable);
         }
     }
@@ -71,8 +70,7 @@ impl Translator<'_, '_, '_> {
                 }
             }
         }
-        let always = self.number(always as i64);
-        self.builder.ins().iadd(sum, always)
+        self.builder.ins().iadd_imm_u(sum, always as i64)
     }
 
     pub(super) fn known_validity(&self, header: &Header, facts: &Facts) -> Option<bool> {

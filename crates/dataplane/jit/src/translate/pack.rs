@@ -154,22 +154,12 @@ impl Translator<'_, '_, '_> {
             return;
         }
         if to == target::OUTPUT && emits_whole_bytes(self.program) {
-            return self.write_output(&packed);
+            let address = self.place_in_output(packed.bits / 8);
+            return self.store_words(address, &packed.words, packed.bits / 8);
         }
         let address = self.store_packed(&packed);
         let (to, bits) = (self.number(to), self.number(packed.bits.into()));
         self.call(runtime::APPEND_BITS, &[self.context, to, address, bits]);
-    }
-
-    /// Writes whole bytes to the end of the output.
-    fn write_output(&mut self, packed: &Packed) {
-        let bytes = packed.bits / 8;
-        let address = self.place_in_output(bytes);
-        for (first, &word) in (0..).step_by(8).zip(&packed.words) {
-            let end = bytes.min(first + 8);
-            let word = self.shifted_right(word, 8 * (first + 8 - end));
-            self.store_bytes(address, first, end, word);
-        }
     }
 
     /// The address for the next bytes of the output.
@@ -183,7 +173,7 @@ impl Translator<'_, '_, '_> {
             self.load(self.context, in_context!(output_end)),
         );
         let behind = self.builder.ins().iadd(next, length);
-        let (fits, grows) = (self.builder.create_block(), self.builder.create_block());
+        let [fits, grows] = self.blocks();
         let place = self.builder.append_block_param(fits, types::I64);
         let is_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, end);
         self.builder.ins().brif(is_room, fits, &[next.into()], grows, &[]);

@@ -111,16 +111,16 @@ impl Translator<'_, '_, '_> {
 
     pub(super) fn require_varbit(&mut self, present: ir::Value, fixed: u64, varbit_max: u64) -> ir::Value {
         let errors = self.environment.errors;
-        let seven = self.number(7);
-        let odd_bits = self.builder.ins().band(present, seven);
+        let odd_bits = self.builder.ins().band_imm_u(present, 7);
         self.refuse(odd_bits, Ending::Rejected(errors.parser_invalid_argument));
         self.require_bits(present);
         // This does not overflow: the packet has `present` bits.
-        let fixed = self.number(fixed as i64);
-        let all = self.builder.ins().iadd(present, fixed);
+        let all = self.builder.ins().iadd_imm_u(present, fixed as i64);
         let cursor = self.require_bits(all);
-        let most = self.number(varbit_max as i64);
-        let fits = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, present, most);
+        let fits = self
+            .builder
+            .ins()
+            .icmp_imm_u(IntCC::UnsignedLessThanOrEqual, present, varbit_max as i64);
         self.require(fits, Ending::Rejected(errors.header_too_short));
         cursor
     }
@@ -190,8 +190,7 @@ impl Translator<'_, '_, '_> {
             self.read_field(&run, offset, field.slot);
             offset += program.slot(field.slot).width;
         }
-        let bits = self.number(bits.into());
-        self.builder.ins().iadd(position, bits)
+        self.builder.ins().iadd_imm_u(position, i64::from(bits))
     }
 
     fn run_at(&mut self, position: ir::Value, bits: u32) -> Run {

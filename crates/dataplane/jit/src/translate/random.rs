@@ -30,8 +30,7 @@ impl Translator<'_, '_, '_> {
         }
         let seed = self.packet_seed();
         let seed = self.seed_in_egress(seed, port);
-        let factor = self.number(seed::INSTANCE as i64);
-        let copy = self.builder.ins().imul(instance, factor);
+        let copy = self.builder.ins().imul_imm_u(instance, seed::INSTANCE as i64);
         let seed = self.builder.ins().iadd(seed, copy);
         self.store(seed, self.context, in_context!(random));
     }
@@ -47,8 +46,7 @@ impl Translator<'_, '_, '_> {
     /// The seed of the current packet: that of the burst's first packet, plus an offset for the packet's index.
     fn packet_seed(&mut self) -> ir::Value {
         let place = self.place_in_burst();
-        let factor = self.number(seed::PACKET as i64);
-        let offset = self.builder.ins().imul(place, factor);
+        let offset = self.builder.ins().imul_imm_u(place, seed::PACKET as i64);
         let first = self.load(self.context, in_context!(random_seed));
         self.builder.ins().iadd(first, offset)
     }
@@ -73,8 +71,7 @@ impl Translator<'_, '_, '_> {
         let (upper, lower) = (self.mixed(first), self.mixed(second));
 
         let last = self.builder.ins().isub(high, low);
-        let one = self.number(1);
-        let count = self.builder.ins().iadd(last, one);
+        let count = self.builder.ins().iadd_imm_u(last, 1);
         let below = self.builder.ins().umulhi(lower, count);
         let product_low = self.builder.ins().imul(upper, count);
         let product_high = self.builder.ins().umulhi(upper, count);
@@ -83,8 +80,7 @@ impl Translator<'_, '_, '_> {
         let carry = self.builder.ins().uextend(types::I64, carries);
         let offset = self.builder.ins().iadd(product_high, carry);
         // All 2^64 numbers, whose count is 0 in a word: the upper part as it is.
-        let zero = self.number(0);
-        let of_all = self.builder.ins().icmp(IntCC::Equal, count, zero);
+        let of_all = self.builder.ins().icmp_imm_u(IntCC::Equal, count, 0);
         let offset = self.builder.ins().select(of_all, upper, offset);
         self.builder.ins().iadd(low, offset)
     }
@@ -95,10 +91,7 @@ impl Translator<'_, '_, '_> {
             let shifted = self.builder.ins().ushr_imm_u(mixed, i64::from(shift));
             let mixed = self.builder.ins().bxor(mixed, shifted);
             match factor {
-                Some(factor) => {
-                    let factor = self.number(factor as i64);
-                    self.builder.ins().imul(mixed, factor)
-                }
+                Some(factor) => self.builder.ins().imul_imm_u(mixed, factor as i64),
                 None => mixed,
             }
         })

@@ -206,10 +206,8 @@ impl<'a> Translator<'_, 'a, '_> {
             let zero = Bits::zero(self.program.slot(slot).width);
             self.homes.set(slot, Home::Constant(zero));
         }
-        let failed = self.builder.declare_var(types::I64);
         let zero = self.number(0);
-        self.builder.def_var(failed, zero);
-        self.checksum_failed = Some(failed);
+        self.checksum_failed = Some(self.variable(zero));
         self.builder.def_var(self.cursor_variable, zero);
         let read = route.slots_read(self.program);
         let nowhere = Destination {
@@ -373,7 +371,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let ends: Vec<(u64, Option<usize>)> = ends.filter(|(end, _)| *end > self.bits_assured).collect();
         let Some((all, _)) = ends.last() else { return };
         let has_all = self.packet_has(*all);
-        let (next, lacks) = (self.builder.create_block(), self.builder.create_block());
+        let [next, lacks] = self.blocks();
         self.builder.ins().brif(has_all, next, &[], lacks, &[]);
         self.enter(lacks);
         self.builder.set_cold_block(lacks);
@@ -442,9 +440,8 @@ impl<'a> Translator<'_, 'a, '_> {
         if let CursorFact::At(bits) = self.cursor {
             return Position::At(bits);
         }
-        let variable = self.builder.declare_var(types::I64);
         let cursor = self.load_cursor();
-        self.builder.def_var(variable, cursor);
+        let variable = self.variable(cursor);
         parsed.carried.push(variable);
         Position::of(self.cursor, variable)
     }

@@ -171,11 +171,7 @@ impl Translator<'_, '_, '_> {
         };
         let header = self.builder.ins().atomic_load(types::I64, within_bounds(), bucket);
         let first = self.candidates(header, tags, places_mask);
-        let (some, none, again) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
-        );
+        let [some, none, again] = self.blocks();
         let candidates = self.builder.append_block_param(some, types::I64);
         if next == exits.hard {
             // Entries are rarely in their second bucket.
@@ -238,11 +234,9 @@ impl Translator<'_, '_, '_> {
 
     /// The tag of a hash, repeated in each byte.
     fn tags(&mut self, hash: ir::Value) -> ir::Value {
-        let ones = self.number(TAG_ONES as i64);
         let tag = self.masked(8, hash);
-        let first = self.number(FIRST_TAG.into());
-        let tag = self.builder.ins().bor(tag, first);
-        self.builder.ins().imul(tag, ones)
+        let tag = self.builder.ins().bor_imm_u(tag, i64::from(FIRST_TAG));
+        self.builder.ins().imul_imm_u(tag, TAG_ONES as i64)
     }
 
     /// The highest bit of each byte of a header that equals the tag; rarely also that of a byte above such a byte.
@@ -251,8 +245,9 @@ impl Translator<'_, '_, '_> {
         let difference = self.builder.ins().bxor(header, tags);
         let less = self.builder.ins().isub(difference, ones);
         let candidates = self.builder.ins().band_not(less, difference);
-        let mask = self.number((places_mask & TAG_ONES << 7) as i64);
-        self.builder.ins().band(candidates, mask)
+        self.builder
+            .ins()
+            .band_imm_u(candidates, (places_mask & TAG_ONES << 7) as i64)
     }
 
     /// A value that is 0 if the words at an offset from an address equal the key.
@@ -333,8 +328,7 @@ impl Translator<'_, '_, '_> {
     /// The address of a row; a list contains the origins of rows: see [`search::origin_of`].
     fn row(&mut self, location: ir::Value, origins: usize, number: ir::Value, row_words: usize) -> ir::Value {
         debug_assert_eq!(search::origin_of(0).1, FIRST_CHUNK);
-        let first = self.number(FIRST_CHUNK as i64);
-        let sum = self.builder.ins().iadd(number, first);
+        let sum = self.builder.ins().iadd_imm_u(number, FIRST_CHUNK as i64);
         let zeros = self.builder.ins().clz(sum);
         let origins = self.load_unchanging(location, origins);
         let offset = self.shifted_left(zeros, 3);

@@ -44,23 +44,21 @@ impl Translator<'_, '_, '_> {
         let places = self.places(&chain.elements)?;
         let kind = if places.width <= 64 { types::I64 } else { types::I128 };
         let result = self.builder.declare_var(kind);
-        let count = self.number(chain.elements.len() as i64);
-        let is_element = self.builder.ins().icmp(IntCC::UnsignedLessThan, index, count);
-        let (element, otherwise, next) = (
-            self.builder.create_block(),
-            self.builder.create_block(),
-            self.builder.create_block(),
+        let is_element = self
+            .builder
+            .ins()
+            .icmp_imm_u(IntCC::UnsignedLessThan, index, chain.elements.len() as i64);
+        self.either(
+            is_element,
+            |translator| {
+                let value = translator.load_element(&places, index);
+                translator.define(result, value);
+            },
+            |translator| {
+                let value = translator.value(chain.otherwise, action);
+                translator.define(result, value);
+            },
         );
-        self.builder.ins().brif(is_element, element, &[], otherwise, &[]);
-        self.enter(element);
-        let value = self.load_element(&places, index);
-        self.define(result, value);
-        self.builder.ins().jump(next, &[]);
-        self.enter(otherwise);
-        let value = self.value(chain.otherwise, action);
-        self.define(result, value);
-        self.builder.ins().jump(next, &[]);
-        self.enter(next);
         let chosen = self.builder.use_var(result);
         Some(Value::register(places.width, chosen))
     }

@@ -89,8 +89,11 @@ impl Translator<'_, '_, '_> {
         if bits < u64::BITS && 1 << bits <= size {
             return None;
         }
-        let size = self.number(size as i64);
-        Some(self.builder.ins().icmp(IntCC::UnsignedLessThan, index, size))
+        Some(
+            self.builder
+                .ins()
+                .icmp_imm_u(IntCC::UnsignedLessThan, index, size as i64),
+        )
     }
 
     /// Executes code if the index is inside the array.

@@ -1,7 +1,7 @@
 //! Values in registers and in memory.
 
-use super::Translator;
 use super::value_locations::Home;
+use super::{Translator, int_of};
 use crate::runtime::{self, WideOperation, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode, types};
@@ -122,8 +122,7 @@ impl Translator<'_, '_, '_> {
             let low = self.builder.ins().ireduce(types::I32, word);
             return self.builder.ins().uextend(types::I64, low);
         }
-        let mask = self.number(low_mask(width));
-        self.builder.ins().band(word, mask)
+        self.builder.ins().band_imm_u(word, low_mask(width))
     }
 
     /// The value at an address.
@@ -374,15 +373,11 @@ impl Translator<'_, '_, '_> {
 
     /// Loads a word, or part of one, from the packet.
     pub(super) fn load_big_endian(&mut self, bytes: u32, address: ir::Value, offset: i32) -> ir::Value {
-        let kind = match bytes {
-            1 => return self.load_from_packet(types::I8, address, offset),
-            2 => types::I16,
-            4 => types::I32,
-            8 => types::I64,
-            _ => unreachable!("no load has {bytes} bytes"),
-        };
+        if bytes == 1 {
+            return self.load_from_packet(types::I8, address, offset);
+        }
         let flags = self.packet_flags();
-        let loaded = self.builder.ins().load(kind, flags, address, offset);
+        let loaded = self.builder.ins().load(int_of(bytes), flags, address, offset);
         let swapped = self.builder.ins().bswap(loaded);
         if bytes == 8 {
             swapped

@@ -142,10 +142,12 @@ impl Translator<'_, '_, '_> {
             _ => {
                 if is_signed(operator) {
                     // With the sign turned over, numbers have the order of unsigned ones.
-                    let sign = self.number((1u64 << ((width - 1) % WORD_BITS)) as i64);
                     for words in [&mut left, &mut right] {
                         let last = words.last_mut().expect("a wide value has words");
-                        *last = self.builder.ins().bxor(*last, sign);
+                        *last = self
+                            .builder
+                            .ins()
+                            .bxor_imm_u(*last, (1u64 << ((width - 1) % WORD_BITS)) as i64);
                     }
                 }
                 match operator {
