@@ -195,7 +195,7 @@ impl Context<'_> {
 }
 
 /// Memory that executions reuse.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Memory {
     /// See [`Context::temporaries`].
     pub(crate) temporaries: Vec<u64>,

@@ -121,13 +121,6 @@ impl Default for FlowCache {
     }
 }
 
-/// A clone begins empty.
-impl Clone for FlowCache {
-    fn clone(&self) -> FlowCache {
-        FlowCache::default()
-    }
-}
-
 impl FlowCache {
     /// Whether the next burst should use the cache.
     #[inline]

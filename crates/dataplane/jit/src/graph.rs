@@ -242,20 +242,19 @@ pub fn slots_needed_at(program: &Program, graph: &Graph, block: BlockId) -> Vec<
 pub struct GraphCode {
     plan: GraphPlan,
     entry: CodeEntry,
-    /// Words of temporaries that the code needs.
-    temporaries: usize,
-    arrays: ArraysShape,
-    /// The tables that the code searches itself, in the order of their locations.
-    searched: Vec<TableId>,
+    needs: GraphNeeds,
     /// A number that no other function has.
     number: u64,
     _memory: CodeMemory,
 }
 
 /// What the translation of a graph has found to be needed.
+#[derive(Debug)]
 pub(crate) struct GraphNeeds {
+    /// Words of temporaries.
     pub(crate) temporaries: usize,
     pub(crate) arrays: ArraysShape,
+    /// The tables that the code searches itself, in the order of their locations.
     pub(crate) searched: Vec<TableId>,
 }
 
@@ -269,9 +268,7 @@ impl GraphCode {
         GraphCode {
             plan,
             entry,
-            temporaries: needs.temporaries,
-            arrays: needs.arrays,
-            searched: needs.searched,
+            needs,
             number: crate::code::next_number(),
             _memory: memory,
         }
@@ -311,7 +308,7 @@ impl<'a> GraphSite<'a> {
     /// Finds the tables, unless their locations are known.
     #[inline]
     pub fn new(code: &'a GraphCode, objects: &impl TableObjects, locations: &'a mut Locations) -> GraphSite<'a> {
-        locations.find(code.number, &code.searched, objects);
+        locations.find(code.number, &code.needs.searched, objects);
         GraphSite { code, locations }
     }
 }
@@ -361,7 +358,7 @@ pub enum GraphStop {
 }
 
 /// The memory of a [`GraphPass`].
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct GraphMemory {
     switch_arguments: [u64; ARGUMENTS],
     kept: Vec<u64>,
@@ -402,10 +399,10 @@ impl<'a> GraphPass<'a> {
         memory: &'a mut Memory,
     ) -> GraphPass<'a> {
         let GraphSite { code, locations } = site;
-        memory.make_room(code.temporaries);
+        memory.make_room(code.needs.temporaries);
         memory.graph.kept.resize(code.plan.kept_words, 0);
         let arrays = objects.arrays();
-        assert!(arrays.are_of(code.arrays), "the arrays are those of the program");
+        assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
         // Copies in units of sixteen bytes may begin before the emitted bytes.
         let emitted = memory.graph.emitted[COPIED_AT_ONCE as usize..].as_mut_ptr();
         let context = Context {

@@ -44,31 +44,10 @@ pub(crate) struct Lane {
 
 /// The copies that the packets of a burst become, in order: for each a frame for its bytes and length, and a verdict
 /// word with its egress port.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Copies {
     frames: Frames,
     verdicts: Vec<u64>,
-}
-
-impl Default for Copies {
-    fn default() -> Copies {
-        let nowhere = Frames {
-            first: ptr::null_mut(),
-            stride: 0,
-            count: 0,
-        };
-        Copies {
-            frames: nowhere,
-            verdicts: Vec::new(),
-        }
-    }
-}
-
-/// The addresses are valid for one burst of one worker, so a clone starts without any.
-impl Clone for Copies {
-    fn clone(&self) -> Copies {
-        Copies::default()
-    }
 }
 
 // SAFETY: the raw pointers are dereferenced only between `put_into` and the end of the burst, on the worker's own
@@ -225,7 +204,7 @@ pub(crate) const HEAD_WORDS: usize = size_of::<Lane>() / 8;
 pub(crate) const QUEUE_WORDS: usize = 1 + BURST_MAX;
 
 /// Lanes and queues, reused from burst to burst.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Lanes {
     words: Vec<u64>,
     queues: Vec<u64>,
@@ -252,27 +231,6 @@ pub(crate) struct Shape {
     pub(crate) lane_words: usize,
     /// Queues, the one for the burst included.
     pub(crate) queues: usize,
-}
-
-impl Default for Lanes {
-    fn default() -> Lanes {
-        Lanes {
-            words: Vec::new(),
-            queues: Vec::new(),
-            verdicts: Vec::new(),
-            shape: Shape::default(),
-            frames: (ptr::null_mut(), 0),
-            frames_of_lanes: (ptr::null_mut(), 0),
-            count: 0,
-        }
-    }
-}
-
-/// Queues hold addresses of lanes, so a clone starts empty.
-impl Clone for Lanes {
-    fn clone(&self) -> Lanes {
-        Lanes::default()
-    }
 }
 
 impl Shape {

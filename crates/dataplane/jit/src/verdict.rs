@@ -13,7 +13,7 @@ pub struct Frame {
 }
 
 /// The frame descriptors of a burst.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Frames {
     /// The first descriptor.
     pub first: *mut Frame,

@@ -9,7 +9,7 @@ use super::jump_threading::written_by_actions;
 use super::specialise::emitted;
 use super::{ClonedFrame, Route};
 use crate::body_liveness::{LiveAtEnds, after_terminator, before_actions, live_before, read_by_terminator, step};
-use forebay_ir::{BlockId, Body, Header, HeaderId, IndexSet, Op, Program, SlotId, Terminator};
+use forebay_ir::{BlockId, Header, HeaderId, IndexSet, Op, Program, SlotId, Terminator};
 use std::collections::HashMap;
 
 /// The slots that matter at a look-up, by slot number.
