@@ -102,15 +102,11 @@ pub(crate) fn varbits_up_to_length(program: &Program) -> BTreeMap<SlotId, SlotId
     varbits
 }
 
-/// The runtime puts wider values into buffers.
-pub(crate) const PACKED_BITS_MAX: u32 = 512;
-
 /// Whether every header is a sequence of whole bytes, so that the emitted bits are always whole bytes.
 pub(crate) fn emits_whole_bytes(program: &Program) -> bool {
     program.headers.iter().all(|header| {
         let (fixed, varbit_max) = program.header_bits(header);
-        let mut widths = header.fields.iter().map(|field| program.slot(field.slot).width);
-        varbit_max == 0 && fixed.is_multiple_of(8) && widths.all(|width| width <= PACKED_BITS_MAX)
+        varbit_max == 0 && fixed.is_multiple_of(8)
     })
 }
 

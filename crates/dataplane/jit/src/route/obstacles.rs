@@ -251,19 +251,12 @@ impl Route {
 
     /// The location at which the program may choose a multicast group.
     pub(super) fn place_of_group(&self, program: &Program) -> Location {
-        let places = Places::of(program, &[self.verify_checksum, self.ingress]);
-        let sets = |group| places.iter().find(|place| place.may_set(program, group));
-        self.group()
-            .and_then(sets)
-            .map_or(Location::default(), |place| place.location)
+        place_that_sets(program, &[self.verify_checksum, self.ingress], self.group())
     }
 
     /// The location at which it becomes unknown how a packet continues.
     pub(super) fn place_of_misses(&self, program: &Program) -> Location {
-        let places = Places::of(program, &[self.ingress]);
-        let sets = |misses| places.iter().find(|place| place.may_set(program, misses));
-        let place = self.misses.and_then(sets);
-        place.map_or(Location::default(), |place| place.location)
+        place_that_sets(program, &[self.ingress], self.misses)
     }
 
     /// The parser's first line.
@@ -275,6 +268,13 @@ impl Route {
             .or(first.map(|block| block.location))
             .unwrap_or_default()
     }
+}
+
+/// The first location in these bodies at which a slot may be set.
+fn place_that_sets(program: &Program, bodies: &[BodyId], slot: Option<SlotId>) -> Location {
+    let places = Places::of(program, bodies);
+    let place = slot.and_then(|slot| places.iter().find(|place| place.may_set(program, slot)));
+    place.map_or(Location::default(), |place| place.location)
 }
 
 /// Collects the obstacles of a program.

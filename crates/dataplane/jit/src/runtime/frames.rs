@@ -53,10 +53,10 @@ unsafe extern "C" fn store_varbit(target: *mut u8, value: *const u64, width: u64
     }
 }
 
-/// Copies bytes that do not overlap.
+/// Copies bytes, whose places may overlap.
 unsafe extern "C" fn copy_bytes(target: *mut u8, source: *const u8, count: u64) {
     // SAFETY: see the module.
-    unsafe { std::ptr::copy_nonoverlapping(source, target, count as usize) }
+    unsafe { std::ptr::copy(source, target, count as usize) }
 }
 
 /// Begins the deparser's output for a lane, after the output for other lanes.

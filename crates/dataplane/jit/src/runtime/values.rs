@@ -7,7 +7,6 @@ use std::slice;
 
 functions! {
     WIDE = wide(_, _, _, _);
-    COPY = copy(_, _, _);
     CLEAR = clear(_, _);
 }
 
@@ -54,12 +53,6 @@ unsafe extern "C" fn wide(target: *mut u64, operation: *const WideOperation, lef
         let (left, right) = (load(operation.left_width, left), load(operation.right_width, right));
         store(&operation.operator.apply(&left, &right), target);
     }
-}
-
-/// Copies words.
-unsafe extern "C" fn copy(target: *mut u64, source: *const u64, words: u64) {
-    // SAFETY: see the module.
-    unsafe { std::ptr::copy(source, target, words as usize) }
 }
 
 /// Sets words to zero.

@@ -19,7 +19,7 @@ use forebay_ir::{BlockId, SlotId, TableId, Terminator};
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
 
-/// The destination of a packet, or of a copy of it.
+/// The destination of a packet, or of a copy of it, after ingress.
 #[derive(Clone, Copy)]
 pub(super) struct Destination {
     pub(super) port: ir::Value,
@@ -131,12 +131,8 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         let port = self.word_of_slot(route.egress_spec);
         let instance = self.number(0);
-        self.set_sources(
-            route,
-            &route.before_egress,
-            Destination { port, instance },
-            &block.facts,
-        );
+        let destination = Some(Destination { port, instance });
+        self.set_sources(route, &route.before_egress, destination, &block.facts);
         self.begin_random_numbers_of_egress(route, port, instance);
         let chosen = self.egress_port.expect("every path through the parser has one");
         self.builder.def_var(chosen, port);
@@ -181,7 +177,7 @@ impl<'a> Translator<'_, 'a, '_> {
         match self.copy_loop {
             Some(copies) => self.end_copy(copies, how),
             None if how == verdict::DROPPED_IN_EGRESS => self.send_lane(how),
-            None => self.end_lane_with(how, number),
+            None => self.end_lane(how, number),
         }
     }
 
@@ -190,7 +186,7 @@ impl<'a> Translator<'_, 'a, '_> {
         &mut self,
         route: &Route,
         sources: &[(SlotId, Source)],
-        destination: Destination,
+        destination: Option<Destination>,
         facts: &Facts,
     ) {
         let read = route.slots_read(self.program);

@@ -688,13 +688,8 @@ impl Translator<'_, '_, '_> {
         self.store(verdict, place, 0);
     }
 
-    /// Ends the lane with this verdict.
-    pub(super) fn end_lane(&mut self, how: u64) {
-        self.end_lane_with(how, 0);
-    }
-
     /// Ends the lane with this verdict and a number.
-    pub(super) fn end_lane_with(&mut self, how: u64, number: u32) {
+    pub(super) fn end_lane(&mut self, how: u64, number: u32) {
         let verdict_value = self.number((how << 32 | u64::from(number)) as i64);
         self.store_verdict(verdict_value);
         let next = self.burst_state().next;
@@ -706,7 +701,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn bail_out_lane(&mut self, reason: BailOut, path: Option<u32>) {
         if self.finds_hashes {
             // The packet has no flow.
-            return self.end_lane(0);
+            return self.end_lane(0, 0);
         }
         let verdict_value = self.number((verdict::BAILED_OUT << 32 | verdict::bail_out(reason as u32, path)) as i64);
         self.end_burst_with(verdict_value);

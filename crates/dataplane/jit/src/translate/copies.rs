@@ -110,7 +110,7 @@ impl<'a> Translator<'_, 'a, '_> {
             sources_for_copies(route, true)
         };
         let facts = &leaf.flow.block(id).facts;
-        self.set_sources(route, &sources, Destination { port, instance }, facts);
+        self.set_sources(route, &sources, Some(Destination { port, instance }), facts);
         self.begin_random_numbers_of_egress(route, port, instance);
         (copies, once)
     }
@@ -124,13 +124,8 @@ impl<'a> Translator<'_, 'a, '_> {
         if tables.is_empty() || self.burst_state().staged() {
             return BTreeSet::new();
         }
-        let zero = self.number(0);
-        let nowhere = Destination {
-            port: zero,
-            instance: zero,
-        };
         let facts = &leaf.flow.block(replicate).facts;
-        self.set_sources(route, &sources_for_copies(route, false), nowhere, facts);
+        self.set_sources(route, &sources_for_copies(route, false), None, facts);
         let of_packet = self.flow_slot.take();
         for (_, block) in &tables {
             let Terminator::Apply {

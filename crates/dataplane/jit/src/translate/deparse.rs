@@ -17,6 +17,7 @@ use super::route::{Parsed, Position};
 use super::value::{ActionData, Value};
 use super::value_locations::{Field, Home};
 use super::{Translator, int_of, within_bounds};
+use crate::analysis::CursorFact;
 use crate::packet_context::{Lane, verdict};
 use crate::route::facts::Facts;
 use crate::route::plan::{COMPOSED_BITS_MAX, Leaf, UNCERTAIN_MAX};
@@ -47,7 +48,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 Some(copies) => self.append_to_copy(copies, leaf, headers),
                 None => self.place_valid(route, leaf, parsed, headers),
             },
-            None => self.deparse_to_output(route, leaf),
+            None => self.deparse_to_output(route),
         }
     }
 
@@ -110,7 +111,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let fits = composed.iter().all(is_fixed) && bits.is_multiple_of(8) && bits <= COMPOSED_BITS_MAX;
         match start.filter(|start| fits && start.is_aligned()) {
             Some(start) => self.place_at(leaf, parsed, (composed, staying), start),
-            None => self.deparse_to_output(route, leaf),
+            None => self.deparse_to_output(route),
         }
     }
 
@@ -162,7 +163,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let fits = |start: &Position| are_plain && start.is_aligned() && start.bytes_before(most) <= IN_FRONT_MAX;
         match start.filter(fits) {
             Some(start) => self.place_valid_at(leaf, parsed, (composed, staying), start, most),
-            None => self.deparse_to_output(route, leaf),
+            None => self.deparse_to_output(route),
         }
     }
 
@@ -259,25 +260,20 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The parser's position after the last header.
     fn position_after(&self, leaf: &Leaf) -> Position {
-        Position::of(leaf.cursor, self.cursor_variable)
+        Position {
+            cursor: leaf.cursor,
+            variable: self.cursor_variable,
+        }
     }
 
     /// The byte in which a position is.
     fn byte_at(&mut self, position: Position) -> ir::Value {
-        match position {
-            Position::At(bits) => self.number((bits / 8) as i64),
-            Position::After { variable, .. } => {
-                let bits = self.builder.use_var(variable);
+        match position.cursor {
+            CursorFact::At(bits) => self.number((bits / 8) as i64),
+            _ => {
+                let bits = self.builder.use_var(position.variable);
                 self.shifted_right(bits, 3)
             }
-        }
-    }
-
-    /// The bits that the parser has passed.
-    pub(super) fn bits_passed(&mut self, leaf: &Leaf) -> ir::Value {
-        match self.position_after(leaf) {
-            Position::At(bits) => self.number(bits as i64),
-            Position::After { variable, .. } => self.builder.use_var(variable),
         }
     }
 
@@ -328,10 +324,10 @@ impl<'a> Translator<'_, 'a, '_> {
         let length = composed.bytes();
         let in_front = start.bytes_before(length.into());
         self.environment.headroom = self.environment.headroom.max(in_front as usize);
-        let start = match start {
-            Position::At(bits) if bits == 8 * u64::from(length) => None,
-            Position::At(bits) => Some(self.number((bits / 8) as i64 - i64::from(length))),
-            Position::After { .. } => {
+        let start = match start.cursor {
+            CursorFact::At(bits) if bits == 8 * u64::from(length) => None,
+            CursorFact::At(bits) => Some(self.number((bits / 8) as i64 - i64::from(length))),
+            _ => {
                 let bytes = self.byte_at(start);
                 let length = self.number(length.into());
                 Some(self.builder.ins().isub(bytes, length))
@@ -380,7 +376,7 @@ impl<'a> Translator<'_, 'a, '_> {
     }
 
     /// Lets the runtime collect what the deparser emits. Not for copies.
-    fn deparse_to_output(&mut self, route: &'a Route, leaf: &Leaf) {
+    fn deparse_to_output(&mut self, route: &'a Route) {
         assert!(
             self.copy_loop.is_none(),
             "the plan makes copies where they can be put together"
@@ -390,7 +386,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.control(route.deparser);
         let lane = self.lane();
         self.call(runtime::OUTPUT_END, &[self.context, lane]);
-        let parsed = self.bits_passed(leaf);
+        let parsed = self.load_cursor();
         self.store_lane(offset_of!(Lane, parsed_bits), parsed);
         self.send_lane(verdict::REWRITTEN);
     }

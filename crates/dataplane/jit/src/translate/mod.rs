@@ -555,7 +555,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             self.builder.set_cold_block(block);
             match ending {
                 Ending::StepLimit => self.end(ending::STEP_LIMIT),
-                Ending::AssertFailed if self.is_fast_path() => self.end_lane(verdict::ASSERT_FAILED),
+                Ending::AssertFailed if self.is_fast_path() => self.end_lane(verdict::ASSERT_FAILED, 0),
                 Ending::AssertFailed => self.end(ending::ASSERT_FAILED),
                 Ending::BailedOut(reason) => self.bail_out_lane(reason, None),
                 Ending::LeftOut(reason, path) => self.bail_out_lane(reason, Some(path)),

@@ -37,8 +37,7 @@ impl Translator<'_, '_, '_> {
 
     /// The bytes that the parser left, plus the value of a slot.
     pub(super) fn payload_and(&mut self, slot: SlotId) -> ir::Value {
-        let leaf = self.leaf.expect("it is read after the parser");
-        let parsed = self.bits_passed(leaf);
+        let parsed = self.load_cursor();
         let frame = self.packet_bits();
         let left = self.builder.ins().isub(frame, parsed);
         let left = self.shifted_right(left, 3);

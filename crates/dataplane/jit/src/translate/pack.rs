@@ -5,7 +5,7 @@
 use super::Translator;
 use super::value::{ActionData, Value};
 use super::value_locations::{Field, Home};
-use crate::analysis::{PACKED_BITS_MAX, emits_whole_bytes};
+use crate::analysis::emits_whole_bytes;
 use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -79,7 +79,7 @@ impl Translator<'_, '_, '_> {
                 },
             })
             .collect();
-        let values: Option<Vec<Value>> = items.iter().map(packable).collect();
+        let values: Option<Vec<Value>> = items.iter().map(fixed).collect();
         match values {
             Some(values) if !payload => {
                 let packed = self.pack(&values);
@@ -137,11 +137,11 @@ impl Translator<'_, '_, '_> {
     fn append(&mut self, to: i64, items: &[Item]) {
         let mut run = Vec::new();
         for item in items {
-            match packable(item) {
-                Some(value) => run.push(value),
-                None => {
+            match *item {
+                Item::Value(value) => run.push(value),
+                Item::Varbit { value, length } => {
                     self.append_run(to, &std::mem::take(&mut run));
-                    self.append_item(to, *item);
+                    self.append_varbit(to, value, length);
                 }
             }
         }
@@ -187,14 +187,8 @@ impl Translator<'_, '_, '_> {
         place
     }
 
-    fn append_item(&mut self, to: i64, item: Item) {
-        let (value, present) = match item {
-            Item::Value(value) => (value, self.number(value.width.into())),
-            Item::Varbit { value, length } => {
-                let length = self.read_slot(length);
-                (self.read_slot(value), self.low_word(length))
-            }
-        };
+    fn append_varbit(&mut self, to: i64, value: SlotId, length: SlotId) {
+        let (value, present) = (self.read_slot(value), self.word_of_slot(length));
         let address = self.address_of(value);
         let (to, width) = (self.number(to), self.number(value.width.into()));
         self.call(runtime::APPEND_VALUE, &[self.context, to, address, width, present]);
@@ -256,11 +250,11 @@ fn power_of_two(expr: &Expr) -> Option<u32> {
     number.is_power_of_two().then(|| number.ilog2())
 }
 
-/// The value, if it can be packed in registers.
-fn packable(item: &Item) -> Option<Value> {
+/// The value, if its width is fixed.
+fn fixed(item: &Item) -> Option<Value> {
     match item {
-        Item::Value(value) if value.width <= PACKED_BITS_MAX => Some(*value),
-        Item::Value(_) | Item::Varbit { .. } => None,
+        Item::Value(value) => Some(*value),
+        Item::Varbit { .. } => None,
     }
 }
 

@@ -12,9 +12,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use forebay_ir::{Expr, Header, HeaderId, SlotId};
 
-/// Compiled code itself loads fields of up to this many bits.
-const INLINE_BITS_MAX: u32 = 512;
-
 /// Consecutive fields of fixed width.
 #[derive(Clone, Copy)]
 struct Run {
@@ -139,8 +136,9 @@ impl Translator<'_, '_, '_> {
             let length = self.word_of_slot(length);
             let words = self.builder.ins().iadd_imm_u(length, 63);
             let words = self.shifted_right(words, u64::BITS.ilog2());
+            let bytes = self.shifted_left(words, 3);
             let (target, source) = (self.slot_address(slot), self.slot_address(copied));
-            self.call(runtime::COPY, &[target, source, words]);
+            self.call(runtime::COPY_BYTES, &[target, source, bytes]);
         }
         true
     }
@@ -205,7 +203,7 @@ impl Translator<'_, '_, '_> {
     /// Reads the field at an offset of a run.
     fn read_field(&mut self, run: &Run, offset: u32, slot: SlotId) {
         let width = self.program.slot(slot).width;
-        let Some((address, bit)) = run.start.filter(|_| width <= INLINE_BITS_MAX) else {
+        let Some((address, bit)) = run.start else {
             let offset = self.number(offset.into());
             let position = self.builder.ins().iadd(run.position, offset);
             let width = self.number(width.into());

@@ -36,39 +36,24 @@ pub(super) struct Parsed {
 
 /// A position in the packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Position {
-    /// This many bits from the packet's start.
-    At(u64),
-    /// The number of bits that a register holds, and that number modulo 8, if known.
-    After { variable: Variable, bit: Option<u32> },
+pub(super) struct Position {
+    pub(super) cursor: CursorFact,
+    /// The register that holds the position, if it is not known.
+    pub(super) variable: Variable,
 }
 
 impl Position {
-    /// The parser's position. If it is not known, the register holds it.
-    pub(super) fn of(cursor: CursorFact, variable: Variable) -> Position {
-        match cursor {
-            CursorFact::At(bits) => Position::At(bits),
-            other => Position::After {
-                variable,
-                bit: other.bit_in_byte(),
-            },
-        }
-    }
-
     /// How many bytes before the packet something begins, at most, that has this many bytes and ends here.
     pub(super) fn bytes_before(self, bytes: u64) -> u64 {
-        match self {
-            Position::At(bits) => bytes.saturating_sub(bits / 8),
-            Position::After { .. } => bytes,
+        match self.cursor {
+            CursorFact::At(bits) => bytes.saturating_sub(bits / 8),
+            _ => bytes,
         }
     }
 
     /// Whether the position is certainly on a byte boundary.
     pub(super) fn is_aligned(self) -> bool {
-        match self {
-            Position::At(bits) => bits.is_multiple_of(8),
-            Position::After { bit, .. } => bit == Some(0),
-        }
+        self.cursor.bit_in_byte() == Some(0)
     }
 }
 
@@ -185,13 +170,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let program = self.program;
         let constants = route.burst_constants(program);
         self.homes = Homes::new(program.slots.len());
-        let zero = self.number(0);
-        let nowhere = Destination {
-            port: zero,
-            instance: zero,
-        };
         for (slot, source) in &constants {
-            self.set_source(*slot, *source, nowhere, &Facts::default());
+            self.set_source(*slot, *source, None, &Facts::default());
         }
         for id in self.tables_of_bursts(route) {
             let layout = self.table_layout(id);
@@ -210,10 +190,6 @@ impl<'a> Translator<'_, 'a, '_> {
         self.checksum_failed = Some(self.variable(zero));
         self.builder.def_var(self.cursor_variable, zero);
         let read = route.slots_read(self.program);
-        let nowhere = Destination {
-            port: zero,
-            instance: zero,
-        };
         for (slot, source) in &route.before_parser {
             match source {
                 Source::Number(number) => {
@@ -221,7 +197,7 @@ impl<'a> Translator<'_, 'a, '_> {
                     self.homes.set(*slot, Home::Constant(value));
                 }
                 _ if !read.contains(slot) => {}
-                _ => self.set_source(*slot, *source, nowhere, &Facts::default()),
+                _ => self.set_source(*slot, *source, None, &Facts::default()),
             }
         }
         let parsed = Parsed {
@@ -231,7 +207,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.node(route, plan, plan.root(), parsed);
     }
 
-    pub(super) fn set_source(&mut self, slot: SlotId, source: Source, destination: Destination, facts: &Facts) {
+    pub(super) fn set_source(&mut self, slot: SlotId, source: Source, destination: Option<Destination>, facts: &Facts) {
         let number = match source {
             Source::Queue(slot) => {
                 let (wanted, last) = (
@@ -246,8 +222,8 @@ impl<'a> Translator<'_, 'a, '_> {
             Source::Argument(Argument::IngressPort) => self.load(self.context, in_context!(ingress_port)),
             Source::Argument(Argument::Timestamp) => self.load(self.context, in_context!(timestamp_us)),
             Source::Argument(Argument::PacketLength) => self.received_bytes(),
-            Source::EgressPort => destination.port,
-            Source::Instance => destination.instance,
+            Source::EgressPort => destination.map_or_else(|| self.number(0), |destination| destination.port),
+            Source::Instance => destination.map_or_else(|| self.number(0), |destination| destination.instance),
             Source::BeforeFrame(bytes) => return self.load_before_frame(slot, bytes),
         };
         self.write_number(slot, number);
@@ -409,9 +385,9 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         let bits = self.number(fixed as i64);
         let position = self.require_bits(bits);
-        let address = match start {
-            Position::At(bits) => Address::InPacket(bits / 8),
-            Position::After { variable, .. } => Address::AfterBits(variable),
+        let address = match start.cursor {
+            CursorFact::At(bits) => Address::InPacket(bits / 8),
+            _ => Address::AfterBits(start.variable),
         };
         let mut offset = bit;
         for field in &header.fields {
@@ -437,13 +413,13 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The parser's position, kept for later.
     fn here(&mut self, parsed: &mut Parsed) -> Position {
-        if let CursorFact::At(bits) = self.cursor {
-            return Position::At(bits);
+        let (cursor, mut variable) = (self.cursor, self.cursor_variable);
+        if !matches!(cursor, CursorFact::At(_)) {
+            let position = self.load_cursor();
+            variable = self.variable(position);
+            parsed.carried.push(variable);
         }
-        let cursor = self.load_cursor();
-        let variable = self.variable(cursor);
-        parsed.carried.push(variable);
-        Position::of(self.cursor, variable)
+        Position { cursor, variable }
     }
 
     /// Extracts a header whose fields do not have known positions: reads them at once.

@@ -143,8 +143,8 @@ impl Translator<'_, '_, '_> {
         match value.place {
             Place::Memory(source) if words(value.width) > COPIED_WORDS_MAX => {
                 let target = self.address(address, offset);
-                let count = self.number(words(value.width) as i64);
-                self.call(runtime::COPY, &[target, source, count]);
+                let bytes = self.number(8 * words(value.width) as i64);
+                self.call(runtime::COPY_BYTES, &[target, source, bytes]);
             }
             _ => {
                 // All loads come first: the places may overlap.
