@@ -47,7 +47,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let is_applied = |table| copies.is_some_and(|(_, once)| once.contains(&table));
             self.packet_rests = block.copies.is_some() && !self.burst_state().staged();
             self.changed.clone_from(&leaf.written_before[id.index()]);
-            self.sums_known.clone_from(&self.sums_before[id.index()]);
+            self.path.sums_known.clone_from(&self.path.sums_before[id.index()]);
             let failed = flow.failed_in(route, id).map(|failed| region.block(failed));
             failed.iter().for_each(|failed| self.builder.set_cold_block(*failed));
             self.on_checksum_error = failed;
@@ -134,7 +134,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let destination = Some(Destination { port, instance });
         self.set_sources(route, &route.before_egress, destination, &block.facts);
         self.begin_random_numbers_of_egress(route, port, instance);
-        let chosen = self.egress_port.expect("every path through the parser has one");
+        let chosen = self.path.egress_port.expect("every path through the parser has one");
         self.builder.def_var(chosen, port);
     }
 
@@ -211,10 +211,9 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// After the parser: sets no limit yet. In the staged variant, the limit is in the lane.
     pub(super) fn begin_truncation(&mut self) {
-        self.truncate_to = None;
         if truncates(self.program) && !self.burst_state().staged() {
             let none = self.number(u32::MAX.into());
-            self.truncate_to = Some(self.variable(none));
+            self.path.truncate_to = Some(self.variable(none));
         }
     }
 
@@ -222,7 +221,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn truncate_register(&mut self) -> Option<Variable> {
         match self.copy_loop.filter(|_| !self.burst_state().staged()) {
             Some(copies) => Some(copies.truncate_to),
-            None => self.truncate_to,
+            None => self.path.truncate_to,
         }
     }
 

@@ -654,7 +654,7 @@ impl Translator<'_, '_, '_> {
 
     /// The packet ends after ingress with this verdict and its port.
     pub(super) fn send_lane(&mut self, how: u64) {
-        let port = self.egress_port.expect("ingress chose one");
+        let port = self.path.egress_port.expect("ingress chose one");
         if how == verdict::REWRITTEN {
             self.tell_truncate_limit();
         }

@@ -100,26 +100,28 @@ impl<'a> Translator<'_, 'a, '_> {
                 }
             }
         }
-        self.changing = leaf.written.clone();
-        self.changing.extend(route.before_egress.iter().map(|(slot, _)| *slot));
+        self.path.changing = leaf.written.clone();
+        self.path
+            .changing
+            .extend(route.before_egress.iter().map(|(slot, _)| *slot));
         let zero = self.number(0);
-        self.sums_before = sums_before(&leaf.flow, &repeated);
+        self.path.sums_before = sums_before(&leaf.flow, &repeated);
         let bases = repeated.into_iter().map(|data| {
             let [sum, known] = [zero; 2].map(|zero| self.variable(zero));
             Base { data, sum, known }
         });
-        self.bases = bases.collect();
+        self.path.bases = bases.collect();
     }
 
     /// The registers of sums, for a packet that is suspended.
     pub(super) fn sum_variables(&self) -> Vec<Variable> {
-        self.bases.iter().flat_map(|base| [base.sum, base.known]).collect()
+        self.path.bases.iter().flat_map(|base| [base.sum, base.known]).collect()
     }
 
     /// The checksum of data without varbit fields. `None` when the data does not form suitable groups.
     pub(super) fn checksum_of_fields(&mut self, data: &[DataItem], action: Option<&ActionData>) -> Option<ir::Value> {
         let groups = self.groups(data)?;
-        let base = match self.bases.iter().position(|base| base.data == data) {
+        let base = match self.path.bases.iter().position(|base| base.data == data) {
             Some(index) => self.base_sum(&groups, index, action),
             None => self.sum(&groups, Part::Base, action),
         };
@@ -132,8 +134,8 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The sum of the fields that do not change, which may be known.
     fn base_sum(&mut self, groups: &[Group<'_>], index: usize, action: Option<&ActionData>) -> ir::Value {
-        let (sum, known) = (self.bases[index].sum, self.bases[index].known);
-        if self.sums_known.contains(&index) {
+        let (sum, known) = (self.path.bases[index].sum, self.path.bases[index].known);
+        if self.path.sums_known.contains(&index) {
             return self.builder.use_var(sum);
         }
         let is_known = self.builder.use_var(known);
@@ -354,7 +356,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     fn may_change(&self, expr: &Expr) -> bool {
         let mut changes = false;
-        expr.for_each_slot(&mut |slot| changes |= self.changing.contains(&slot));
+        expr.for_each_slot(&mut |slot| changes |= self.path.changing.contains(&slot));
         changes
     }
 

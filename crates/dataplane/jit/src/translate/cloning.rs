@@ -25,14 +25,13 @@ pub(super) struct CloneWanted {
 impl<'a> Translator<'_, 'a, '_> {
     /// After the parser: no clone is requested.
     pub(super) fn begin_cloning(&mut self, route: &Route, leaf: &Leaf) {
-        self.clone_wanted = None;
         let may_clone = route.cloning.leave || route.clones(&leaf.program) != [false; 2];
         if !leaf.notes.clones || !may_clone {
             return;
         }
         let zero = self.number(0);
         let [wanted, session, field_list] = [zero; 3].map(|zero| self.variable(zero));
-        self.clone_wanted = Some(CloneWanted {
+        self.path.clone_wanted = Some(CloneWanted {
             wanted,
             session,
             field_list,
@@ -46,7 +45,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Records a request for a clone. The last request counts, as on the slow path.
     pub(super) fn clone_on_fast_path(&mut self, session: &Expr, field_list: Option<&Expr>, data: Option<&ActionData>) {
-        let Some(clone) = self.clone_wanted else {
+        let Some(clone) = self.path.clone_wanted else {
             return self.bail_out(BailOut::Clone);
         };
         let session = self.word_of(session, data);
@@ -64,7 +63,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After ingress, where the packet can no longer bail out before egress: notes the clone, if one is requested.
     pub(super) fn note_clone_from_ingress(&mut self, route: &Route, facts: &Facts) {
         let may_note = route.may_note_clone_from_ingress(self.program, facts);
-        let Some(clone) = self.clone_wanted.filter(|_| may_note) else {
+        let Some(clone) = self.path.clone_wanted.filter(|_| may_note) else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
@@ -83,6 +82,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// it, because it goes on before the next packet.
     pub(super) fn go_on_if_cloned(&mut self, route: &Route, facts: &Facts) {
         let Some(clone) = self
+            .path
             .clone_wanted
             .filter(|_| route.cloning.leave && route.may_leave(facts))
         else {
@@ -97,7 +97,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Notes the clone of a packet that goes on, and the bits of the headers that were valid before ingress.
     fn note_clone_of_leaving(&mut self, clone: CloneWanted) {
-        let parsed = self.parsed_bits.expect("it was noted after the parser");
+        let parsed = self.path.parsed_bits.expect("it was noted after the parser");
         let [session, field_list, header_bits] =
             [clone.session, clone.field_list, parsed].map(|variable| self.builder.use_var(variable));
         let truncate_to = self.truncate_limit();
@@ -129,7 +129,7 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn note_clone_from_egress(&mut self, route: &Route, leaf: &'a Leaf, facts: &Facts) {
         let may_note =
             self.notes_clones_from_egress(route, leaf) && route.may_note_clone_from_egress(&leaf.program, facts);
-        let Some(clone) = self.clone_wanted.filter(|_| may_note) else {
+        let Some(clone) = self.path.clone_wanted.filter(|_| may_note) else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);

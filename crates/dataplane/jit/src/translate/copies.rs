@@ -126,7 +126,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         let facts = &leaf.flow.block(replicate).facts;
         self.set_sources(route, &sources_for_copies(route, false), None, facts);
-        let of_packet = self.flow_slot.take();
+        let of_packet = self.path.flow_slot.take();
         for (_, block) in &tables {
             let Terminator::Apply {
                 table, hit, action_run, ..
@@ -138,7 +138,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.apply(table, (hit, action_run), *block, next);
             self.enter(next);
         }
-        self.flow_slot = of_packet;
+        self.path.flow_slot = of_packet;
         tables.into_iter().map(|(table, _)| table).collect()
     }
 

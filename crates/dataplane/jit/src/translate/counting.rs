@@ -73,7 +73,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .sum();
         let zero = self.number(0);
         let mut register = || self.variable(zero);
-        self.counted = Counted {
+        self.path.counted = Counted {
             places: (0..places).map(|_| (None, register())).collect(),
             bytes_after: route.counted_length.filter(|_| places > 0).map(|_| register()),
             used: 0,
@@ -84,13 +84,13 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Begins a block of the flow.
     pub(super) fn count_in_block(&mut self, block: usize) {
-        self.counted.may_bail = self.counted.bails[block];
+        self.path.counted.may_bail = self.path.counted.bails[block];
     }
 
     /// The registers that are needed after a look-up at which packets wait.
     pub(super) fn counted_variables(&self) -> Vec<Variable> {
-        let places = self.counted.places.iter().map(|(_, variable)| *variable);
-        places.chain(self.counted.bytes_after).collect()
+        let places = self.path.counted.places.iter().map(|(_, variable)| *variable);
+        places.chain(self.path.counted.bytes_after).collect()
     }
 
     /// Counts the packet in an element; does nothing if the index is outside the array.
@@ -151,11 +151,11 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The register for the next count, if that may have to be taken back.
     fn next_place(&mut self, counter: CounterId) -> Option<Variable> {
-        if !self.counted.may_bail {
+        if !self.path.counted.may_bail {
             return None;
         }
         let bytes = self.keep_counted_bytes(counter);
-        let counted = &mut self.counted;
+        let counted = &mut self.path.counted;
         let (count, variable) = &mut counted.places[counted.used];
         *count = Some(Count { counter, bytes });
         counted.used += 1;
@@ -165,7 +165,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Keeps the number of bytes that a counter adds here, if it is not the frame's length.
     fn keep_counted_bytes(&mut self, counter: CounterId) -> Option<Variable> {
         let is_of_bytes = self.program.counters[counter.index()].unit != Unit::Packets;
-        let kept = self.counted.bytes_after?;
+        let kept = self.path.counted.bytes_after?;
         if !is_of_bytes || self.counted_length.is_none() {
             return None;
         }
@@ -195,7 +195,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The block in which the packet is taken back from all counters and then takes the slow path.
     pub(super) fn bail_out_block(&mut self, reason: BailOut) -> ir::Block {
         let end = self.ending(super::Ending::BailedOut(reason));
-        let used = self.counted.places[..self.counted.used].iter();
+        let used = self.path.counted.places[..self.path.counted.used].iter();
         let counted: Vec<(Count, Variable)> = used.filter_map(|(count, place)| Some(((*count)?, *place))).collect();
         if counted.is_empty() {
             return end;

@@ -41,15 +41,13 @@ pub(super) struct FlowSlot {
 impl<'a> Translator<'_, 'a, '_> {
     /// After the parser: finds the packet's slot, if a table with a place in it is looked up on this path.
     pub(super) fn begin_flow(&mut self, route: &Route, leaf: &'a Leaf) {
-        self.flow_slot = None;
-        self.flow_tables.clear();
         let Some(layout) = self.environment.slots.clone() else {
             return;
         };
         if let Some((hash, values)) = self.hash_of_flow(route, leaf, &layout) {
             let slot = self.slot_of_flow(layout, hash);
             let variable = self.variable(slot);
-            self.flow_slot = Some(FlowSlot { variable, values });
+            self.path.flow_slot = Some(FlowSlot { variable, values });
         }
     }
 
@@ -78,8 +76,8 @@ impl<'a> Translator<'_, 'a, '_> {
         keys.tables.retain(|table| layout.place(*table).is_some());
         // Slots that are constant on this path do not distinguish flows; nor do slots that are computed from others.
         keys.slots.retain(|slot| !leaf.known.contains_key(slot));
-        self.flow_tables = keys.tables;
-        if self.flow_tables.is_empty() {
+        self.path.flow_tables = keys.tables;
+        if self.path.flow_tables.is_empty() {
             return None;
         }
         // Nothing has been written since the parser.
@@ -105,7 +103,7 @@ impl<'a> Translator<'_, 'a, '_> {
             .slots
             .as_ref()
             .and_then(|slots| slots.element(ArrayId::Meter(meter)));
-        let (Some(word), Some(slot)) = (word, &self.flow_slot) else {
+        let (Some(word), Some(slot)) = (word, &self.path.flow_slot) else {
             return;
         };
         let slot = self.builder.use_var(slot.variable);
@@ -121,7 +119,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Notes in the packet's slot which element of an array it uses.
     pub(super) fn note_element(&mut self, array: ArrayId, address: ir::Value) {
         let word = self.environment.slots.as_ref().and_then(|slots| slots.element(array));
-        if let (Some(word), Some(slot)) = (word, &self.flow_slot) {
+        if let (Some(word), Some(slot)) = (word, &self.path.flow_slot) {
             let slot = self.builder.use_var(slot.variable);
             self.store(address, slot, 8 * word as i32);
         }
@@ -197,14 +195,14 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The value of a key's field that was read when the slot was found.
     pub(super) fn value_of_flow(&self, expr: &Expr) -> Option<Value> {
         let Expr::Slot(slot) = expr else { return None };
-        let value = self.flow_slot.as_ref()?.values.get(slot)?;
+        let value = self.path.flow_slot.as_ref()?.values.get(slot)?;
         (!self.changed.contains(slot.index())).then_some(*value)
     }
 
     /// The place of a table in the packet's slot.
     pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
-        let is_of_flow = self.flow_tables.contains(&table) && self.copy_loop.is_none();
-        let slot = self.flow_slot.as_ref().filter(|_| is_of_flow)?.variable;
+        let is_of_flow = self.path.flow_tables.contains(&table) && self.copy_loop.is_none();
+        let slot = self.path.flow_slot.as_ref().filter(|_| is_of_flow)?.variable;
         let place = self.environment.slots.as_ref()?.place(table)?;
         Some((self.builder.use_var(slot), place))
     }

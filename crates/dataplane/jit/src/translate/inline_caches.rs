@@ -16,7 +16,6 @@ use std::mem::offset_of;
 impl<'a> Translator<'_, 'a, '_> {
     /// Begins a path on which no memo is known yet.
     pub(super) fn begin_memos(&mut self) {
-        self.memos.clear();
         if self.environment.slots.is_some() {
             // The flow cache makes memos unnecessary.
             return;
@@ -26,14 +25,14 @@ impl<'a> Translator<'_, 'a, '_> {
             if self.environment.joins.leads(leader) {
                 let nowhere = self.no_memo();
                 let place = self.variable(nowhere);
-                self.memos.insert(leader, place);
+                self.path.memos.insert(leader, place);
             }
         }
     }
 
     /// The registers with the addresses of memos, for a packet that is suspended.
     pub(super) fn memo_variables(&self) -> Vec<Variable> {
-        self.memos.values().copied().collect()
+        self.path.memos.values().copied().collect()
     }
 
     /// The address of a memo that is never valid.
@@ -47,7 +46,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Before an action runs with the data of a record: sets the memo's address if the action determines the next
     /// keys.
     pub(super) fn note_memo(&mut self, table: TableId, action: ActionId, layout: &TableLayout, data: &ActionData) {
-        let (Some(&place), Some(memo)) = (self.memos.get(&table), layout.record.memo()) else {
+        let (Some(&place), Some(memo)) = (self.path.memos.get(&table), layout.record.memo()) else {
             return;
         };
         let program = self.environment.program;
@@ -70,6 +69,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let is_first = self.environment.joins.followers(leader).next() == Some(table);
         let is_as_declared = key_slots(self.program, table) == key_slots(self.environment.program, table);
         let place = *self
+            .path
             .memos
             .get(&leader)
             .filter(|_| is_first && is_as_declared && self.copy_loop.is_none())?;
@@ -108,7 +108,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let key = self.key_words(table, layout);
         let by_key = self.find(table, layout.search, &key, crossing);
         // The packet may have been suspended meanwhile.
-        let place = self.builder.use_var(self.memos[&leader]);
+        let place = self.builder.use_var(self.path.memos[&leader]);
         self.write_memo(table, place, by_key);
         self.builder
             .ins()

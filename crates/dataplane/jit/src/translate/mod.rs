@@ -185,6 +185,34 @@ enum Ending {
     Rejected(u32),
 }
 
+/// What the code of one path through the parser uses.
+#[derive(Default)]
+struct PathState<'a> {
+    /// After ingress: the output port.
+    egress_port: Option<Variable>,
+    /// Bits of the headers that were valid after the parser, if that is needed.
+    parsed_bits: Option<Variable>,
+    /// Sums that are needed again, and the slots that may change in between.
+    bases: Vec<checksum::Base<'a>>,
+    changing: checksum::Changing,
+    /// By block of the flow: the sums that are known at its beginning; and the sums that are known in the current
+    /// block.
+    sums_before: Vec<checksum::SumsKnown>,
+    sums_known: checksum::SumsKnown,
+    /// In orders in which packets do not wait: the most bytes of the current packet that leave, if
+    /// the program truncates packets.
+    truncate_to: Option<Variable>,
+    /// The current packet's slot in the flow cache, if a look-up uses it, and the tables that are looked up with it.
+    flow_slot: Option<FlowSlot>,
+    flow_tables: BTreeSet<TableId>,
+    /// By leading table: the address of the memo in the record that was found.
+    memos: BTreeMap<TableId, Variable>,
+    /// The clone requested for the current packet, if clones are noted.
+    clone_wanted: Option<CloneWanted>,
+    /// Where the current packet has been counted.
+    counted: Counted,
+}
+
 /// Translates one function.
 pub(crate) struct Translator<'e, 'a, 'f> {
     environment: &'e mut Environment<'a>,
@@ -220,40 +248,22 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     on_exit: Option<ir::Block>,
     /// On the fast path: whether a checksum was found to be wrong.
     checksum_failed: Option<Variable>,
-    /// On the fast path, after ingress: the output port.
-    egress_port: Option<Variable>,
     /// The slot with the length that is counted in the current block, unless that is the frame's length: see
     /// [`crate::route::Route::counted_length`].
     counted_length: Option<SlotId>,
-    /// On the fast path: bits of the headers that were valid after the parser, if that is needed.
-    parsed_bits: Option<Variable>,
     /// The fast path's loop.
     burst: Option<Burst>,
     /// On the fast path: the parser's position, in bits.
     cursor_variable: Variable,
-    /// On the fast path: the current path through the parser.
+    /// On the fast path: the current path through the parser, and what is used on it.
     leaf: Option<&'a Leaf>,
-    /// On the fast path: sums that are needed again, and the slots that may change in between.
-    bases: Vec<checksum::Base<'a>>,
-    changing: checksum::Changing,
-    /// By block of the flow: the sums that are known at its beginning; and the sums that are known in the current
-    /// block.
-    sums_before: Vec<checksum::SumsKnown>,
-    sums_known: checksum::SumsKnown,
+    path: PathState<'a>,
     /// Slots that may have been written after the parser.
     changed: IndexSet,
     /// For slots assigned in the current block: the fields of which their values consist.
     compositions: HashMap<SlotId, Vec<SlotId>>,
-    /// On the fast path, in orders in which packets do not wait: the most bytes of the current packet that leave, if
-    /// the program truncates packets.
-    truncate_to: Option<Variable>,
-    /// The current packet's slot in the flow cache, if a look-up uses it, and the tables that are looked up with it.
-    flow_slot: Option<FlowSlot>,
-    flow_tables: BTreeSet<TableId>,
     /// Whether the function only finds the hashes of flows.
     finds_hashes: bool,
-    /// By leading table: the address of the memo in the record that was found.
-    memos: BTreeMap<TableId, Variable>,
     /// The widths of words.
     widths: known::Widths,
     /// The loop that makes copies, inside that loop.
@@ -263,10 +273,6 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     packet_rests: bool,
     /// The block at which packets with a wrong checksum continue at once.
     on_checksum_error: Option<ir::Block>,
-    /// On the fast path: the clone requested for the current packet, if clones are noted.
-    clone_wanted: Option<CloneWanted>,
-    /// On the fast path: where the current packet has been counted.
-    counted: Counted,
     /// Packets that bail out after they have been counted. They are translated after everything else.
     taken_back: Vec<TakenBack>,
 }
@@ -309,29 +315,18 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             on_reject: None,
             on_exit: None,
             checksum_failed: None,
-            egress_port: None,
             counted_length: None,
-            parsed_bits: None,
             burst: None,
             cursor_variable,
             leaf: None,
-            bases: Vec::new(),
-            changing: checksum::Changing::new(),
-            sums_before: Vec::new(),
-            sums_known: checksum::SumsKnown::new(),
+            path: PathState::default(),
             changed: IndexSet::new(0),
             compositions: HashMap::new(),
-            truncate_to: None,
-            flow_slot: None,
-            flow_tables: BTreeSet::new(),
             finds_hashes: false,
-            memos: BTreeMap::new(),
             widths: known::Widths::new(),
             copy_loop: None,
             on_checksum_error: None,
             packet_rests: false,
-            clone_wanted: None,
-            counted: Counted::default(),
             taken_back: Vec::new(),
         };
         translator.state = translator.load(translator.context, in_context!(state));

@@ -11,20 +11,19 @@ use forebay_ir::{Header, SlotId};
 impl Translator<'_, '_, '_> {
     /// After the parser: stores the length of the headers that are valid now, if it is needed.
     pub(super) fn begin_new_length(&mut self, route: &Route, leaf: &Leaf) {
-        self.parsed_bits = None;
         let shows_headers =
             route.cloning.frames[1] == ClonedFrame::Headers && self.notes_clones_from_egress(route, leaf);
         if route.reads_new_length(&leaf.program) || shows_headers || route.cloning.leave {
             let bits = self.valid_header_bits(&Facts::default());
             let variable = self.variable(bits);
-            self.parsed_bits = Some(variable);
+            self.path.parsed_bits = Some(variable);
         }
     }
 
     /// The length in bytes after ingress, where these facts are certain. It is 0 if more headers were removed than the
     /// packet had bytes.
     pub(super) fn new_length(&mut self, facts: &Facts) -> ir::Value {
-        let parsed = self.parsed_bits.expect("it was noted after the parser");
+        let parsed = self.path.parsed_bits.expect("it was noted after the parser");
         let parsed = self.builder.use_var(parsed);
         let (present, frame) = (self.valid_header_bits(facts), self.received_bytes());
         // Each is in whole bytes, as on the slow path.

@@ -2,9 +2,8 @@
 
 use super::boundaries::Destination;
 use super::burst::Path;
-use super::counting::Counted;
 use super::value_locations::{Address, Field, Home, Homes};
-use super::{Ending, Translator};
+use super::{Ending, PathState, Translator};
 use crate::analysis::CursorFact;
 use crate::flow_slots::{FAR_BYTES, FAR_CALLS, SlotLayout, Wanting};
 use crate::flow_trail::ArrayId;
@@ -453,13 +452,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_flow(route, leaf);
         self.settle(leaf);
         self.flow(route, leaf, parsed);
-        self.egress_port = None;
-        self.bases.clear();
-        self.sums_known.clear();
         self.leaf = None;
-        self.counted = Counted::default();
-        self.parsed_bits = None;
-        self.clone_wanted = None;
+        self.path = PathState::default();
         self.program = whole;
     }
 
@@ -473,7 +467,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_new_length(route, leaf);
         self.begin_random_numbers(route);
         let chosen = self.builder.declare_var(types::I64);
-        self.egress_port = Some(chosen);
+        self.path.egress_port = Some(chosen);
         let burst = self.burst_state();
         burst.parsed = parsed.homes.clone();
         burst.asked_at.clear();
@@ -485,11 +479,11 @@ impl<'a> Translator<'_, 'a, '_> {
         carried.extend(self.sum_variables());
         carried.extend(self.memo_variables());
         carried.extend(self.counted_variables());
-        carried.extend(self.parsed_bits);
+        carried.extend(self.path.parsed_bits);
         match stage {
             Stage::Verification => carried.extend(self.checksum_failed),
             Stage::Ingress => {}
-            Stage::Egress => carried.extend(self.egress_port),
+            Stage::Egress => carried.extend(self.path.egress_port),
         }
         if !matches!(leaf.cursor, CursorFact::At(_)) {
             carried.push(self.cursor_variable);

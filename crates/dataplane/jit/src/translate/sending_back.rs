@@ -31,7 +31,7 @@ impl Translator<'_, '_, '_> {
         };
         let port = match self.copy_loop {
             Some(copies) => copies.port,
-            None => self.egress_port.expect("ingress chose one"),
+            None => self.path.egress_port.expect("ingress chose one"),
         };
         self.when_rarely(asked, |translator| {
             let note = translator.note_sent_back(route, asked);
