@@ -11,7 +11,10 @@ const STEPS: &[(&str, &str)] = &[
     ("idle", "250,000 entries with time-outs of 1 s run out"),
     ("halves", "12 connections hold 36 half-sent messages of 100 MB"),
     ("deaf", "a primary does not read"),
-    ("reads", "a table of 10,000 entries is read 100 times at once, again and again"),
+    (
+        "reads",
+        "a table of 10,000 entries is read 100 times at once, again and again",
+    ),
     ("entries", "a million entries are written"),
 ];
 

@@ -74,7 +74,7 @@ fn frames_that_an_interface_does_not_take_are_refused() {
     let test = read(&text("", "pps = 1000").replace("bytes = 60", "bytes = [60, 9000]"));
     let mut session = Session::open(&test).unwrap_or_else(|error| panic!("{error}"));
     let refused = |said: Result<forebay_tester::Results, String>| {
-        let error = said.err().expect("too long");
+        let error = said.expect_err("too long");
         assert!(error.starts_with("a: frames of 9000 bytes are too long"), "{error}");
         assert!(error.contains(" mtu 8986`"), "{error}");
     };

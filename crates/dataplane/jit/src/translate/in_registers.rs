@@ -118,9 +118,12 @@ impl Translator<'_, '_, '_> {
 
     /// The result of a comparison.
     pub(super) fn compare_in_registers(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
-        let [a, b] = [left, right].map(|value| match is_signed(operator) {
-            true => self.at_top(value.width, value.in_register()),
-            false => value.in_register(),
+        let [a, b] = [left, right].map(|value| {
+            if is_signed(operator) {
+                self.at_top(value.width, value.in_register())
+            } else {
+                value.in_register()
+            }
         });
         match condition_code(operator) {
             code @ (IntCC::Equal | IntCC::NotEqual) => self.words_equal(code, a, b),
