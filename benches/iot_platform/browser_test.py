@@ -35,6 +35,10 @@ def use(page, http, expect):
     expect(row.locator("polyline")).to_have_count(1)
     expect(page.locator("#actuators tbody tr", has_text="room/fan")).to_have_count(1)
     expect(page.locator("#joins tbody tr")).to_have_count(1)
+    page.set_viewport_size({"width": 500, "height": 1200})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 500, f"the page is {width} pixels wide in a window of 500"
+    page.set_viewport_size({"width": 1000, "height": 900})
 
     page.get_by_label("name").fill("cold")
     page.get_by_label("from").fill("room/height")
