@@ -16,7 +16,9 @@ from forebay import Simulation, experiment
 here = Path(os.environ.get("FOREBAY_REPOSITORY", Path.cwd()))
 repository = next((folder for folder in (here, *here.parents) if (folder / "experiments").is_dir()), None)
 if repository is None:
-    raise SystemExit("start this in the repository or in a copy of /usr/share/forebay, or say in FOREBAY_REPOSITORY where one is")
+    raise SystemExit(
+        "start this in the repository or in a copy of /usr/share/forebay, or say in FOREBAY_REPOSITORY where one is"
+    )
 folder = repository / "experiments" / "p4qrs-figure-6a"
 
 # %% [markdown]

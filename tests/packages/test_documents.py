@@ -59,10 +59,10 @@ def commands_of(page):
 def not_understood(forebay):
     """Each page and command line that the executable does not take: with `--help` at the end it parses what is before,
     and does nothing."""
-    pages = [path for folder in PAGES for path in sorted(ROOT.glob(folder))]
-    for page, words in ((page, words) for page in pages for words in commands_of(page)):
-        if subprocess.run([forebay, *words, "--help"], capture_output=True).returncode:
-            yield f"{page.relative_to(ROOT)}: forebay {' '.join(words)}"
+    for page in (path for pattern in PAGES for path in sorted(ROOT.glob(pattern))):
+        for words in commands_of(page):
+            if subprocess.run([forebay, *words, "--help"], capture_output=True).returncode:
+                yield f"{page.relative_to(ROOT)}: forebay {' '.join(words)}"
 
 
 def main():
