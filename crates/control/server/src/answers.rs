@@ -17,21 +17,36 @@ const SHARE: usize = 4;
 
 /// Bytes of the answers that wait for a connection.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Unreceived(Arc<AtomicUsize>);
+pub(crate) struct Unreceived {
+    own: Arc<AtomicUsize>,
+    /// Those for all connections.
+    all: Arc<AtomicUsize>,
+}
 
 impl Unreceived {
+    /// For another connection, to which nothing has been answered.
+    pub(crate) fn of_another(&self) -> Unreceived {
+        Unreceived {
+            own: Arc::default(),
+            all: Arc::clone(&self.all),
+        }
+    }
+
     /// The bytes of the connection that a call has come by.
     pub(crate) fn of_call(call: &Extensions) -> Unreceived {
         let peer = calls::peer(call);
         peer.map(|peer| peer.activity.unreceived.clone()).unwrap_or_default()
     }
 
-    /// Whether another answer may wait. A single one may be larger than all that may.
+    /// Whether another answer may wait. A single one may be larger than all that may, and each connection may have
+    /// one, whatever waits for others.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` when too much waits already.
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Status> {
-        if self.is_below(limits.messages_bytes / SHARE + 1) {
+        let has_room = self.is_below(limits.messages_bytes / SHARE + 1)
+            && self.all.load(Ordering::Relaxed) <= limits.messages_bytes;
+        if has_room || self.is_below(1) {
             Ok(())
         } else {
             Err(Status::resource_exhausted(
@@ -42,12 +57,22 @@ impl Unreceived {
 
     /// Whether less than `limit` bytes wait.
     fn is_below(&self, limit: usize) -> bool {
-        self.0.load(Ordering::Relaxed) < limit
+        self.own.load(Ordering::Relaxed) < limit
+    }
+
+    fn add(&self, bytes: usize) {
+        self.own.fetch_add(bytes, Ordering::Relaxed);
+        self.all.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn subtract(&self, bytes: usize) {
+        self.own.fetch_sub(bytes, Ordering::Relaxed);
+        self.all.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Says that an answer of one message waits, as long as the body of the call. `extensions` are the answer's.
     pub(crate) fn attach(&self, bytes: usize, extensions: &mut Extensions) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
+        self.add(bytes);
         let unreceived = self.clone();
         extensions.insert(Waiting {
             _bytes: Arc::new(WaitingBytes { bytes, unreceived }),
@@ -57,7 +82,7 @@ impl Unreceived {
     /// An answer that waits from now on.
     pub(crate) fn answer(&self, messages: Vec<Result<ReadAnswer, Status>>) -> Answer {
         let bytes: usize = messages.iter().flatten().map(ReadAnswer::encoded_len).sum();
-        self.0.fetch_add(bytes, Ordering::Relaxed);
+        self.add(bytes);
         Answer {
             messages: messages.into_iter(),
             bytes,
@@ -81,7 +106,7 @@ struct WaitingBytes {
 
 impl Drop for WaitingBytes {
     fn drop(&mut self) {
-        self.unreceived.0.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.unreceived.subtract(self.bytes);
     }
 }
 
@@ -98,7 +123,7 @@ pub(crate) struct Answer {
 impl Answer {
     fn discount(&mut self, bytes: usize) {
         self.bytes -= bytes;
-        self.unreceived.0.fetch_sub(bytes, Ordering::Relaxed);
+        self.unreceived.subtract(bytes);
     }
 }
 
@@ -149,6 +174,25 @@ mod tests {
         );
         drop(waiting);
         assert!(unreceived.check(&limits).is_ok() && !unreceived.is_below(1));
+    }
+
+    #[test]
+    fn each_connection_may_have_one_answer_whatever_waits_for_others() {
+        let limits = Limits {
+            messages_bytes: 400,
+            ..Limits::default()
+        };
+        let first = Unreceived::default();
+        let (second, third) = (first.of_another(), first.of_another());
+        let waiting = first.answer(vec![Ok(ReadAnswer::of(&ReadResponse {
+            entities: vec![Entity::default(); 200],
+        }))]);
+        let mut answer = Extensions::new();
+        second.attach(1, &mut answer);
+        assert!(second.check(&limits).is_err(), "it has one, and all have 401 bytes");
+        assert!(third.check(&limits).is_ok());
+        drop(waiting);
+        assert!(second.check(&limits).is_ok());
     }
 
     #[tokio::test]

@@ -56,14 +56,14 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    fn new() -> Arc<Activity> {
+    fn new(unreceived: Unreceived) -> Arc<Activity> {
         Arc::new(Activity {
             calls: AtomicUsize::new(0),
             since: Mutex::new(Instant::now()),
             is_to_end: AtomicBool::new(false),
             waker: Mutex::default(),
             header_room: OnceLock::new(),
-            unreceived: Unreceived::default(),
+            unreceived,
             long_calls: Queue::default(),
             subscribed_values: Arc::default(),
         })
@@ -208,6 +208,8 @@ struct Places {
     limits: Limits,
     free: Arc<Semaphore>,
     taken: Vec<Weak<Activity>>,
+    /// What the answers of all are counted with.
+    unreceived: Unreceived,
 }
 
 impl Places {
@@ -216,6 +218,7 @@ impl Places {
             limits,
             free: Arc::new(Semaphore::new(limits.connections)),
             taken: Vec::new(),
+            unreceived: Unreceived::default(),
         }
     }
 
@@ -234,7 +237,7 @@ impl Places {
     }
 
     fn limit<S>(&mut self, socket: S, user: Option<u32>, place: OwnedSemaphorePermit) -> Limited<S> {
-        let activity = Activity::new();
+        let activity = Activity::new(self.unreceived.of_another());
         if self.taken.len() >= 2 * self.limits.connections {
             self.taken.retain(|activity| activity.strong_count() > 0);
         }
