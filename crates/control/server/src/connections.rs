@@ -49,6 +49,8 @@ pub(crate) struct Activity {
     header_room: OnceLock<HeaderRoom>,
     /// Answers to its reads that it has not received.
     pub(crate) unreceived: Unreceived,
+    /// Bytes of messages that wait for its streams.
+    pub(crate) messages_waiting: Arc<AtomicUsize>,
     /// Its calls that take long.
     pub(crate) long_calls: Queue,
     /// Values that its streams of gNMI are subscribed to.
@@ -64,6 +66,7 @@ impl Activity {
             waker: Mutex::default(),
             header_room: OnceLock::new(),
             unreceived,
+            messages_waiting: Arc::default(),
             long_calls: Queue::default(),
             subscribed_values: Arc::default(),
         })

@@ -1,6 +1,7 @@
 //! Messages that wait for a controller, bounded in number and in bytes. So a controller that does not read its stream
-//! takes a bounded amount of memory, and senders never wait for it. The reason for which the switch ends a stream takes
-//! no room: it comes after all that waits.
+//! takes a bounded amount of memory, and senders never wait for it. The streams of one connection have a bound together,
+//! beside which each may have one small message. The reason for which the switch ends a stream takes no room: it comes
+//! after all that waits.
 
 use forebay_protocol::p4::v1::StreamMessageResponse;
 use prost::Message;
@@ -15,11 +16,54 @@ use tonic::Status;
 /// Messages that may wait.
 const MESSAGES_MAX: usize = 1024;
 
+/// Streams of a connection that may have as much as one may.
+const FULL_STREAMS: usize = 4;
+
+/// Bytes of a message that a stream to which nothing waits may have, whatever waits for the others of its connection:
+/// who is primary, or a packet.
+const SMALL_BYTES: usize = 4096;
+
+/// Bytes of the messages of a stream that wait.
+struct Waiting {
+    own: AtomicUsize,
+    /// Those of all streams of the connection.
+    of_connection: Arc<AtomicUsize>,
+}
+
+impl Waiting {
+    /// Counts a message, if there is room for it.
+    fn add(&self, bytes: usize, bytes_max: usize) -> bool {
+        let own = self.own.fetch_add(bytes, Ordering::Relaxed);
+        let of_connection = self.of_connection.fetch_add(bytes, Ordering::Relaxed);
+        let fits_stream = own == 0 || own + bytes <= bytes_max;
+        let fits_connection = of_connection == 0
+            || of_connection + bytes <= bytes_max.saturating_mul(FULL_STREAMS)
+            || (own == 0 && bytes <= SMALL_BYTES);
+        let has_room = fits_stream && fits_connection;
+        if !has_room {
+            self.subtract(bytes);
+        }
+        has_room
+    }
+
+    fn subtract(&self, bytes: usize) {
+        self.own.fetch_sub(bytes, Ordering::Relaxed);
+        self.of_connection.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let own = self.own.load(Ordering::Relaxed);
+        self.of_connection.fetch_sub(own, Ordering::Relaxed);
+    }
+}
+
 /// The sending side.
 #[derive(Clone)]
 pub(crate) struct Outbox {
     messages: mpsc::Sender<StreamMessageResponse>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     bytes_max: usize,
     reason: Reason,
     /// Told when the controller is to be disconnected.
@@ -29,7 +73,7 @@ pub(crate) struct Outbox {
 /// The receiving side: the stream as gRPC reads it, as fast as the controller does.
 pub(crate) struct Responses {
     messages: mpsc::Receiver<StreamMessageResponse>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     reason: Reason,
 }
 
@@ -49,10 +93,15 @@ impl Reason {
     }
 }
 
-/// Both sides of an outbox for at most `bytes_max` bytes of messages.
-pub(crate) fn outbox(bytes_max: usize) -> (Outbox, Responses) {
+/// Both sides of an outbox for at most `bytes_max` bytes of messages; `of_connection` is how many bytes wait for the
+/// streams of its connection.
+pub(crate) fn outbox(bytes_max: usize, of_connection: Arc<AtomicUsize>) -> (Outbox, Responses) {
     let (sender, receiver) = mpsc::channel(MESSAGES_MAX);
-    let (waiting, reason) = (Arc::<AtomicUsize>::default(), Reason::default());
+    let reason = Reason::default();
+    let waiting = Arc::new(Waiting {
+        own: AtomicUsize::new(0),
+        of_connection,
+    });
     let outbox = Outbox {
         messages: sender,
         waiting: Arc::clone(&waiting),
@@ -73,11 +122,12 @@ impl Outbox {
     /// room.
     pub(crate) fn send(&self, message: StreamMessageResponse) -> bool {
         let bytes = message.encoded_len();
-        let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);
-        let has_room = before == 0 || before + bytes <= self.bytes_max;
-        let is_sent = has_room && self.messages.try_send(message).is_ok();
+        if !self.waiting.add(bytes, self.bytes_max) {
+            return false;
+        }
+        let is_sent = self.messages.try_send(message).is_ok();
         if !is_sent {
-            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            self.waiting.subtract(bytes);
         }
         is_sent
     }
@@ -112,7 +162,7 @@ impl Stream for Responses {
         let Some(message) = ready!(self.messages.poll_recv(context)) else {
             return Poll::Ready(self.reason.take().map(Err));
         };
-        self.waiting.fetch_sub(message.encoded_len(), Ordering::Relaxed);
+        self.waiting.subtract(message.encoded_len());
         Poll::Ready(Some(Ok(message)))
     }
 }
@@ -136,7 +186,7 @@ mod tests {
 
     #[tokio::test]
     async fn bytes_are_bounded_and_messages_too() {
-        let (outbox, mut responses) = outbox(10_000);
+        let (outbox, mut responses) = outbox(10_000, Arc::default());
         assert!(outbox.send(packet(50_000)), "one is always taken");
         assert!(!outbox.send(packet(1)));
         responses.next().await.unwrap().unwrap();
@@ -154,9 +204,29 @@ mod tests {
         assert!(!outbox.send(packet(0)));
     }
 
+    #[test]
+    fn streams_of_a_connection_have_a_bound_together() {
+        let of_connection = Arc::<AtomicUsize>::default();
+        let open = || outbox(10_000, Arc::clone(&of_connection));
+        let streams = [open(), open(), open(), open(), open(), open()];
+        let fill = |(outbox, _): &(Outbox, Responses)| (0..20).filter(|_| outbox.send(packet(990))).count();
+        let sent: Vec<usize> = streams.iter().map(fill).collect();
+        assert_eq!(
+            sent,
+            [10, 10, 10, 10, 1, 1],
+            "a small message has room when no other waits for its stream"
+        );
+        let (another, responses) = open();
+        assert!(!another.send(packet(2 * SMALL_BYTES)));
+        drop(streams);
+        assert!(another.send(packet(2 * SMALL_BYTES)));
+        drop((another, responses));
+        assert_eq!(of_connection.load(Ordering::Relaxed), 0);
+    }
+
     #[tokio::test]
     async fn the_reason_of_the_end_comes_after_all_that_waits() {
-        let (outbox, mut responses) = outbox(10_000);
+        let (outbox, mut responses) = outbox(10_000, Arc::default());
         while outbox.send(packet(0)) {}
         outbox.disconnect();
         outbox.end_with(Status::internal("later"));

@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Permissions, Right};
 use crate::answers::{Answer, Unreceived};
+use crate::calls;
 use crate::codec::ReadAnswer;
 use crate::generated::p4_runtime_server::P4Runtime;
 use crate::header_room::HeaderRoom;
@@ -162,7 +163,9 @@ impl P4Runtime for Service {
     ) -> Result<Response<Self::StreamChannelStream>, Status> {
         let permissions = self.access.of_call(request.extensions());
         permissions.check(Right::Read)?;
-        let (stream, responses, outbox) = self.shared.open_stream();
+        let peer = calls::peer(request.extensions());
+        let of_connection = peer.map(|peer| Arc::clone(&peer.activity.messages_waiting));
+        let (stream, responses, outbox) = self.shared.open_stream(of_connection.unwrap_or_default());
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
             serve_stream(&shared, stream, request.into_inner(), &outbox, &permissions).await;

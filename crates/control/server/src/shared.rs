@@ -12,7 +12,7 @@ use forebay_protocol::p4::config::v1::ControllerPacketMetadata;
 use forebay_protocol::p4::v1::StreamMessageResponse;
 use forebay_protocol::p4::v1::stream_message_response::Update;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -338,10 +338,11 @@ impl Shared {
         (self.environment.now)().switch_ns
     }
 
-    /// A number for a new stream, and what is to be sent to it.
-    pub(crate) fn open_stream(&self) -> (StreamId, Responses, Outbox) {
+    /// A number for a new stream, and what is to be sent to it. `of_connection` is how many bytes wait for the streams
+    /// of its connection.
+    pub(crate) fn open_stream(&self, of_connection: Arc<AtomicUsize>) -> (StreamId, Responses, Outbox) {
         let stream = StreamId(self.last_stream.fetch_add(1, Ordering::Relaxed) + 1);
-        let (outbox, responses) = outbox(self.limits.stream_bytes);
+        let (outbox, responses) = outbox(self.limits.stream_bytes, of_connection);
         self.lock().streams.insert(stream, outbox.clone());
         (stream, responses, outbox)
     }
