@@ -144,9 +144,7 @@ impl Rejection {
             details: results.iter().map(Error::in_batch).collect(),
         })
     }
-}
 
-impl Rejection {
     /// The rejection of a batch whose change could not be kept. Where updates were refused (`rejection`), they keep
     /// their own errors, and the others say that they are not kept; where all were done, the error is that of the call.
     pub fn not_kept(rejection: Option<Rejection>, error: Error) -> Rejection {

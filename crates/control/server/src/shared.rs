@@ -373,9 +373,7 @@ impl Shared {
             let _ = tokio::time::timeout(wait, self.replan.notified()).await;
         }
     }
-}
 
-impl Shared {
     fn deliver(&self, inner: &mut Inner, output: Output) {
         match output {
             Output::Keep(_) | Output::KeepAll(_) => debug_assert!(false, "what is to be kept is settled before"),

@@ -18,7 +18,7 @@ use forebay_protocol::p4::v1::{
     CounterData, CounterEntry, DirectCounterEntry, DirectMeterEntry, FieldMatch, Index, MeterConfig, MeterEntry,
     P4Data, RegisterEntry, TableEntry, Update, ValueSetEntry, ValueSetMember, p4_data,
 };
-use forebay_shell::catalog::Named;
+use forebay_shell::catalog::{Named, find};
 use num_bigint::BigInt;
 
 /// What a counter has counted.
@@ -189,10 +189,10 @@ impl<S: Switch> Runtime<S> {
         let entries = self.entries_of(table.id())?;
         let updates = entries.iter().map(|entry| {
             let entry = DirectCounterEntry {
-                table_entry: Some(crate::handles::key_of(entry)),
+                table_entry: Some(key_of(entry)),
                 data: Some(CounterData::default()),
             };
-            crate::runtime::update(Type::Modify, Kind::DirectCounterEntry(entry))
+            update(Type::Modify, Kind::DirectCounterEntry(entry))
         });
         self.write(Family::Table, &updates.collect::<Vec<_>>())
     }
@@ -444,6 +444,18 @@ impl<S: Switch> Runtime<S> {
         };
         self.write_one(Family::ValueSet, Type::Modify, Kind::ValueSetEntry(entry))
     }
+
+    /// The table of a direct counter with this name.
+    pub(crate) fn table_of_direct_counter(&self, name: &str) -> Option<Table> {
+        let found = find(name, &self.catalog.info.direct_counters).ok()?;
+        self.catalog.table_by_id(found.direct_table_id).cloned()
+    }
+
+    /// The table of a direct meter with this name.
+    pub(crate) fn table_of_direct_meter(&self, name: &str) -> Option<Table> {
+        let found = find(name, &self.catalog.info.direct_meters).ok()?;
+        self.catalog.table_by_id(found.direct_table_id).cloned()
+    }
 }
 
 /// What an element of a register is.
@@ -511,21 +523,6 @@ fn number_in(data: &P4Data, is_signed: bool) -> BigInt {
         Some(p4_data::Data::Bitstring(bytes)) => BigInt::from_bytes_be(num_bigint::Sign::Plus, bytes),
         Some(p4_data::Data::Bool(flag)) => BigInt::from(u8::from(*flag)),
         _ => BigInt::default(),
-    }
-}
-
-/// What a counter or a meter of a table may be called by: the table of the direct one with this name.
-impl<S: Switch> Runtime<S> {
-    /// The table of a direct counter with this name.
-    pub(crate) fn table_of_direct_counter(&self, name: &str) -> Option<Table> {
-        let found = forebay_shell::catalog::find(name, &self.catalog.info.direct_counters).ok()?;
-        self.catalog.table_by_id(found.direct_table_id).cloned()
-    }
-
-    /// The table of a direct meter with this name.
-    pub(crate) fn table_of_direct_meter(&self, name: &str) -> Option<Table> {
-        let found = forebay_shell::catalog::find(name, &self.catalog.info.direct_meters).ok()?;
-        self.catalog.table_by_id(found.direct_table_id).cloned()
     }
 }
 

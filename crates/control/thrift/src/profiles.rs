@@ -5,7 +5,7 @@ use crate::codes::{
     MBR_ALREADY_IN_GRP, MBR_NOT_IN_GRP, MBR_STILL_USED, NO_ACTION_PROFILE_SELECTION,
 };
 use crate::key::to_action;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, update};
 use crate::switch::Switch;
 use crate::tables::{handle_of, number_of};
 use forebay_p4runtime::Code;
@@ -114,7 +114,7 @@ impl<S: Switch> Runtime<S> {
     }
 
     fn write_member(&self, how: Type, member: ActionProfileMember) -> Result<(), Failure> {
-        let updates = [crate::runtime::update(how, Kind::ActionProfileMember(member))];
+        let updates = [update(how, Kind::ActionProfileMember(member))];
         self.switch.write(&updates).map_err(|error| match error.code {
             Code::NotFound => INVALID_MBR_HANDLE.because(&error.message),
             Code::FailedPrecondition => MBR_STILL_USED.because(&error.message),
@@ -182,7 +182,7 @@ impl<S: Switch> Runtime<S> {
     pub fn delete_group(&mut self, profile: &str, handle: i32) -> Result<(), Failure> {
         let profile = self.selector(profile)?;
         let group = self.group(&profile, handle)?;
-        let updates = [crate::runtime::update(Type::Delete, Kind::ActionProfileGroup(group))];
+        let updates = [update(Type::Delete, Kind::ActionProfileGroup(group))];
         self.switch.write(&updates).map_err(|error| match error.code {
             Code::FailedPrecondition => GRP_STILL_USED.because(&error.message),
             _ => Failure::refused(Family::Table, &error),

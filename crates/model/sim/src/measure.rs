@@ -296,9 +296,7 @@ impl StreamMeter {
         }
         self.delivered += 1;
     }
-}
 
-impl StreamMeter {
     /// A frame leaves at a time that is not past.
     fn leave(&mut self, sequence: u64, time: Picos, now: Picos) {
         self.pass_time(now);

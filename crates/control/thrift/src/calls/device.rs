@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::arguments::Arguments;
+use crate::arrays::Count;
 use crate::codes::{
     Failure, Family, INVALID_CALCULATION_NAME, INVALID_CONFIG, INVALID_LIST_NAME, INVALID_RESOURCE_TYPE,
     NO_ONGOING_SWAP, ONGOING_SWAP, WRONG_TYPE_CALCULATION,
@@ -9,6 +10,7 @@ use crate::codes::{
 use crate::program::numbers;
 use crate::runtime::Runtime;
 use crate::switch::{Load, PortAbout, QueueChange, QueueLimit, Switch};
+use crate::tables::handle_of;
 use crate::wire::{Fields, Value};
 use forebay_ir::CustomCrc;
 use forebay_p4runtime::{Code, Error};
@@ -279,7 +281,6 @@ impl<S: Switch> Runtime<S> {
     /// # Errors
     /// When something cannot be taken away.
     pub fn reset(&mut self) -> Result<(), Failure> {
-        use crate::arrays::Count;
         let info = self.catalog.info.clone();
         self.rates_of_entries.clear();
         self.free_members.clear();
@@ -290,11 +291,11 @@ impl<S: Switch> Runtime<S> {
         for profile in &info.action_profiles {
             let handles: Vec<u32> = self.groups(profile)?.iter().map(|group| group.group_id).collect();
             for number in handles {
-                self.delete_group(profile.name(), crate::tables::handle_of(number))?;
+                self.delete_group(profile.name(), handle_of(number))?;
             }
             let handles: Vec<u32> = self.members(profile)?.iter().map(|member| member.member_id).collect();
             for number in handles {
-                self.delete_member(profile.name(), crate::tables::handle_of(number))?;
+                self.delete_member(profile.name(), handle_of(number))?;
             }
         }
         info.counters
