@@ -23,6 +23,7 @@ mod commands;
 mod connections;
 mod handles;
 mod key;
+mod line;
 mod notifications;
 mod profiles;
 mod program;

@@ -2,6 +2,7 @@
 
 use crate::calls;
 use crate::connections::{Connections, Place};
+use crate::line::Line;
 use crate::runtime::Runtime;
 use crate::switch::Switch;
 use crate::watch::watch;
@@ -16,8 +17,8 @@ use std::time::Duration;
 /// Bytes of a call, which may bring a program.
 const CALL_BYTES_MAX: u64 = 16 << 20;
 
-/// How long a client may take for a call that it has begun, and for an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may take to send a call that it has begun, and to take an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A port that is listened on. Dropping it ends that; connections end with their clients.
 #[derive(Debug)]
@@ -118,21 +119,21 @@ fn start<S: Switch + Send + Sync + 'static>(
 fn converse<S: Switch>(place: &Place, served: &Served<S>) -> io::Result<()> {
     let stream = place.stream();
     stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream);
-    let mut writer = stream;
+    let mut reader = BufReader::new(Line::new(stream));
+    let mut writer = Line::new(stream);
     loop {
         // For a call to begin any time is fine.
-        stream.set_read_timeout(None)?;
+        reader.get_mut().limit(None);
         if reader.fill_buf()?.is_empty() {
             return Ok(());
         }
         place.call_begins();
-        stream.set_read_timeout(Some(PATIENCE))?;
+        reader.get_mut().limit(Some(PATIENCE));
         let Some(call) = Message::read(&mut reader, CALL_BYTES_MAX)? else {
             return Ok(());
         };
         if let Some(answer) = served.call(&call) {
+            writer.limit(Some(PATIENCE));
             writer.write_all(&answer.write())?;
         }
         place.call_ends();
