@@ -287,6 +287,15 @@ mod tests {
         assert_eq!(subscription.due(&leaves(5), SECOND).updates, leaves(5)[1..]);
     }
 
+    #[test]
+    fn a_value_of_two_subscriptions_is_told_once() {
+        let mut both = [
+            subscribed(SubscriptionMode::OnChange, |_| {}),
+            subscribed(SubscriptionMode::Sample, |wanted| wanted.sample_interval = SECOND),
+        ];
+        assert_eq!(due(&mut both, &leaves(5), SECOND).updates, leaves(5));
+    }
+
     /// The speed of an interface is not known while it is down, so that it has a leaf less than before.
     #[test]
     fn an_interface_that_goes_down_does_not_move_the_values_of_others() {
