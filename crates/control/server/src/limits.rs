@@ -26,8 +26,8 @@ pub struct Limits {
     pub idle_time: Duration,
     /// How long a connection may be silent before the server pings its peer.
     pub keepalive: Duration,
-    /// Bytes of messages that wait for a controller that does not read its stream; for all streams of a connection, four
-    /// times as many.
+    /// Bytes of messages that wait for a controller that does not read its stream; for all streams of a connection,
+    /// four times as many.
     pub stream_bytes: usize,
 }
 

@@ -1,5 +1,5 @@
 //! Messages that wait for a controller, bounded in number and in bytes. So a controller that does not read its stream
-//! takes a bounded amount of memory, and senders never wait for it. The streams of one connection have a bound together,
+//! takes a bounded amount of memory, and senders never wait for it. The streams of a connection have a bound together,
 //! beside which each may have one small message. The reason for which the switch ends a stream takes no room: it comes
 //! after all that waits.
 
