@@ -2,7 +2,7 @@
 
 use super::deparsed::Deparsed;
 use super::reparse::Reparse;
-use super::sides::Sides;
+use super::sides::{EGRESS_PORT, Sides};
 use super::{
     Refusal, Straight, append, assign, branch, cloning, ends, exit_in_action, intrinsic, jumps, new_body, new_deparser,
     new_slot, sends_back, side_exit,
@@ -78,7 +78,8 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let program = &mut made;
     let fields = Fields::of(program)?;
     let sides = Sides::of(program);
-    sides.refuse_what_differs(program)?;
+    let clones = [fields.clone, fields.egress_clone].map(|slot| cloning::place_of_request(program, slot));
+    sides.refuse_what_differs(program, clones != [None; 2])?;
     let [before_parser, mut before_egress, mut before_copy] = sources(program, &fields)?;
     let first = Deparsed::of(program, Role::IngressDeparser)?;
     let last = Deparsed::of(program, Role::EgressDeparser)?;
@@ -109,13 +110,15 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     before_egress.extend(frame_length);
     before_copy.extend(frame_length);
     let packet_path = intrinsic(program, "psa_egress_parser_input_metadata.packet_path")?;
-    let clones = [fields.clone, fields.egress_clone].map(|slot| cloning::place_of_request(program, slot));
+    let parser_port = intrinsic(program, EGRESS_PORT)?;
     let hand_over = HandOver {
         program,
         fields: &fields,
         recirculates,
         noted: clones[0].filter(|_| notes_clones),
         path: sides.parser_reads(program, packet_path).then_some(packet_path),
+        port: sides.parser_reads(program, parser_port).then_some(parser_port),
+        misses,
     };
     let hand_over = hand_over.blocks(first.blocks, parsed, zeroed);
     let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
@@ -377,6 +380,9 @@ struct HandOver<'a> {
     noted: Option<Location>,
     /// The packet's path, if the egress parser reads it.
     path: Option<SlotId>,
+    /// Its port, if the egress parser reads that. Copies have several.
+    port: Option<SlotId>,
+    misses: SlotId,
 }
 
 impl HandOver<'_> {
@@ -414,12 +420,15 @@ impl HandOver<'_> {
             } else {
                 branch(is_set(fields.drop), dropped, crossing)
             },
-            match self.path {
+            match self.path.or(self.port) {
                 Some(_) => branch(self.is_copied(), multicast, unicast),
                 None => jumps(Vec::new(), parse),
             },
-            jumps(self.on_path(NORMAL_UNICAST), parse),
-            jumps(self.on_path(NORMAL_MULTICAST), parse),
+            jumps(self.of_unicast(), parse),
+            match self.port {
+                Some(_) => jumps(vec![self.miss()], parsed),
+                None => jumps(self.on_path(NORMAL_MULTICAST), parse),
+            },
             ends(vec![self.class()]),
             branch(is_set(fields.clone), deparse, dropped),
         ];
@@ -462,6 +471,22 @@ impl HandOver<'_> {
     fn on_path(&self, path: u64) -> Vec<Statement> {
         let set = |slot| assign(slot, build::constant(self.width(slot), path.into()));
         self.path.map(set).into_iter().collect()
+    }
+
+    /// What the egress parser is told of a packet that is not copied.
+    fn of_unicast(&self) -> Vec<Statement> {
+        let from = self.fields.egress_port;
+        let number = |port| build::resize(Expr::Slot(from), self.width(from), self.width(port), false);
+        let port = self.port.map(|port| assign(port, number(port)));
+        self.on_path(NORMAL_UNICAST).into_iter().chain(port).collect()
+    }
+
+    /// The egress parser is executed for each copy.
+    fn miss(&self) -> Statement {
+        Statement {
+            location: stage(self.program, Role::EgressParser).blocks[0].location,
+            ..assign(self.misses, build::boolean(true))
+        }
     }
 
     fn class(&self) -> Statement {

@@ -7,6 +7,9 @@ use forebay_ir::{Body, BodyId, HeaderId, Location, Op, Program, Role, SlotId, St
 use forebay_jit::route::only_parses;
 use std::collections::BTreeSet;
 
+/// The port that the parser after the queue is told.
+pub(super) const EGRESS_PORT: &str = "psa_egress_parser_input_metadata.egress_port";
+
 /// What the blocks before the queue do, and what those after it do.
 pub(super) struct Sides {
     read_after: BTreeSet<SlotId>,
@@ -60,12 +63,13 @@ impl Sides {
         Ok(begins.into_iter().map(zero).collect())
     }
 
-    /// Refuses programs that use what only the graph does.
-    pub(super) fn refuse_what_differs(&self, program: &Program) -> Result<(), Refusal> {
-        let port = intrinsic(program, "psa_egress_parser_input_metadata.egress_port")?;
-        if self.parser_reads(program, port) {
+    /// Refuses programs that use what only the graph does. `clones` says whether there are clones, which have ports of
+    /// their own.
+    pub(super) fn refuse_what_differs(&self, program: &Program, clones: bool) -> Result<(), Refusal> {
+        let port = intrinsic(program, EGRESS_PORT)?;
+        if clones && self.parser_reads(program, port) {
             let location = stage(program, Role::EgressParser).blocks[0].location;
-            let text = "begins a parser that reads `egress_port` after the queue";
+            let text = "begins a parser that reads `egress_port` after the queue, where there are clones";
             return Err(Refusal::new(location, text));
         }
         // It is executed once here, before the queue: not for each copy, and with the random numbers of ingress.
