@@ -208,12 +208,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// As [`Session::search`], before anything is known of the first size.
     pub fn rfc2544(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
-        let entry = &self.test.file.search;
-        let sizes = if entry.frame_bytes.is_empty() {
-            rfc2544::SIZES.to_vec()
-        } else {
-            entry.frame_bytes.iter().map(|size| *size.get_ref()).collect()
-        };
+        let sizes = self.test.rfc2544_sizes();
         if let (Target::Interfaces(_), Some(longest)) = (&self.test.target, sizes.iter().max()) {
             self.test.lengths_fit(&self.test.resized(*longest)?)?;
         }
@@ -501,6 +496,26 @@ impl SelfTest {
 }
 
 impl Test {
+    /// Frame sizes of the tests of RFC 2544: those of the file, or of the RFC.
+    pub fn rfc2544_sizes(&self) -> Vec<usize> {
+        let sizes = &self.file.search.frame_bytes;
+        if sizes.is_empty() {
+            rfc2544::SIZES.to_vec()
+        } else {
+            sizes.iter().map(|size| *size.get_ref()).collect()
+        }
+    }
+
+    /// Seconds that the tests of RFC 2544 take at least; 0 in simulated time.
+    pub fn rfc2544_seconds_min(&self) -> f64 {
+        match &self.target {
+            Target::Chip(_) => 0.0,
+            Target::Wire | Target::Program | Target::Interfaces(_) => {
+                self.rfc2544_sizes().len() as f64 * rfc2544::seconds_min(self.file.search.duration_scale)
+            }
+        }
+    }
+
     /// What the file searches.
     ///
     /// # Errors

@@ -158,7 +158,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         ),
         Command::Rfc2544(arguments) => test(
             arguments,
-            |_| Ok(()),
+            announce,
             |session, progress| session.rfc2544(progress),
             has_throughput,
         ),
@@ -231,6 +231,23 @@ fn has_throughput(results: &Results) -> bool {
 fn learns(results: &Results) -> bool {
     let found = results.rfc2889.as_ref();
     found.is_some_and(|found| found.caching_capacity > 0 && found.broadcast_pps.is_some())
+}
+
+/// The time that is worth a word before.
+const LONG_S: f64 = 120.0;
+
+/// Says how long the tests of RFC 2544 take: with the durations of the RFC these are hours without a result.
+fn announce(test: &Test) -> Result<(), Problem> {
+    let seconds = test.rfc2544_seconds_min();
+    if seconds >= LONG_S {
+        output::info(&format!(
+            "the tests of {} frame sizes take at least {:.0} minutes, mostly two to four times as long; `duration_scale` of \
+             [search] makes them shorter, ctrl-C ends them with what is known",
+            test.rfc2544_sizes().len(),
+            seconds / 60.0
+        ));
+    }
+    Ok(())
 }
 
 /// What a session does.

@@ -129,6 +129,13 @@ pub fn goals(scale: f64) -> Vec<Goal> {
     goals.into_iter().map(|goal| goal.scaled(scale)).collect()
 }
 
+/// Seconds that the tests of a frame size take at least: those of a device that is good at the highest load, of which a
+/// trial and its confirmation, latency at four loads, loss at two, and bursts are measured.
+pub fn seconds_min(scale: f64) -> f64 {
+    let trials = 2 + LATENCY_SHARES.len() + 2;
+    scale * (TRIAL_S * trials as f64 + BURST_S * (BURST_SEARCHES * scale).ceil().clamp(1.0, BURST_SEARCHES))
+}
+
 /// Runs the tests for a frame size: the session's streams have it. Tests that end early have what was measured by then:
 /// [`SizeResults::ended_by`].
 ///
@@ -410,7 +417,13 @@ fn burst(
 
 #[cfg(test)]
 mod tests {
-    use super::{longest_burst, loss_rates};
+    use super::{longest_burst, loss_rates, seconds_min};
+
+    #[test]
+    fn a_frame_size_takes_ten_minutes() {
+        assert_eq!(seconds_min(1.0), 8.0 * 60.0 + 50.0 * 2.0);
+        assert!((seconds_min(0.01) - 4.82).abs() < 1e-9, "{}", seconds_min(0.01));
+    }
 
     /// Where switch and tester share a thread, overload loses nothing; the series must not end there.
     #[test]
