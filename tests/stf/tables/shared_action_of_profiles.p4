@@ -1,4 +1,4 @@
-// An action that two tables with action profiles share, too large to be compiled twice: it gets all of its data.
+// A large action that two tables with action profiles share: it gets all of its data in each.
 
 #include <v1model.p4>
 

@@ -20,7 +20,7 @@ pub(super) fn int_of(bytes: u32) -> ir::Type {
 
 impl Translator<'_, '_, '_> {
     pub(super) fn load(&mut self, address: ir::Value, offset: i32) -> ir::Value {
-        self.builder.ins().load(types::I64, within_bounds(), address, offset)
+        self.ins().load(types::I64, within_bounds(), address, offset)
     }
 
     /// Flags for loads from headers that the parser has extracted.
@@ -40,7 +40,7 @@ impl Translator<'_, '_, '_> {
             // Cranelift hoists only plain loads out of loops.
             _ if self.packet_rests => {
                 let loaded = ins.load(kind, flags, address, offset);
-                self.builder.ins().uextend(types::I64, loaded)
+                self.ins().uextend(types::I64, loaded)
             }
             types::I8 => ins.uload8(types::I64, flags, address, offset),
             types::I16 => ins.uload16(types::I64, flags, address, offset),
@@ -51,13 +51,11 @@ impl Translator<'_, '_, '_> {
 
     /// Loads data that does not change while the function runs.
     pub(super) fn load_unchanging(&mut self, address: ir::Value, offset: usize) -> ir::Value {
-        self.builder
-            .ins()
-            .load(types::I64, unchanging(), address, offset as i32)
+        self.ins().load(types::I64, unchanging(), address, offset as i32)
     }
 
     pub(super) fn store(&mut self, value: ir::Value, address: ir::Value, offset: i32) {
-        self.builder.ins().store(within_bounds(), value, address, offset);
+        self.ins().store(within_bounds(), value, address, offset);
     }
 
     /// Stores words one after another.

@@ -72,8 +72,8 @@ impl Translator<'_, '_, '_> {
     /// The index of an action, or [`NO_ACTION`] in place of `none`.
     fn index_or_none(&mut self, index: ir::Value, none: usize) -> ir::Value {
         let (none, no_action) = (self.number(none as i64), self.number(NO_ACTION));
-        let is_none = self.builder.ins().icmp(IntCC::Equal, index, none);
-        self.builder.ins().select(is_none, no_action, index)
+        let is_none = self.ins().icmp(IntCC::Equal, index, none);
+        self.ins().select(is_none, no_action, index)
     }
 
     /// Jumps to the action's block by its index, or to `next` if it is none of these, unless `is_one` rules that out.
@@ -87,13 +87,10 @@ impl Translator<'_, '_, '_> {
             return switch.emit(&mut self.builder, index, next);
         };
         for (number, (_, block)) in (0_i64..).zip(others) {
-            let same = self
-                .builder
-                .ins()
-                .icmp_imm_u(IntCC::Equal, index.value, number << index.shift);
+            let same = self.ins().icmp_imm_u(IntCC::Equal, index.value, number << index.shift);
             self.go_on_unless(same, *block);
         }
-        self.builder.ins().jump(*last, &[]);
+        self.ins().jump(*last, &[]);
     }
 
     /// The layout of a table's key and action data.
@@ -150,7 +147,6 @@ impl Translator<'_, '_, '_> {
         let action = layout.record.action();
         let index = Index {
             value: self
-                .builder
                 .ins()
                 .band_imm_u(first_word, ((1 << action.width) - 1) << action.shift),
             shift: action.shift,
@@ -188,7 +184,7 @@ impl Translator<'_, '_, '_> {
                 };
                 let word = &mut words[place.word + index];
                 *word = Some(match *word {
-                    Some(others) => self.builder.ins().bor(others, limb),
+                    Some(others) => self.ins().bor(others, limb),
                     None => limb,
                 });
             }
@@ -210,7 +206,7 @@ impl Translator<'_, '_, '_> {
                 translator.note_meter(direct.meter, slot);
                 translator.call_for_color(id, runtime::HIT, Some(slot));
             });
-            let missed = self.builder.ins().icmp_imm_u(IntCC::Equal, hit, 0);
+            let missed = self.ins().icmp_imm_u(IntCC::Equal, hit, 0);
             self.when(missed, |translator| translator.call_for_color(id, runtime::MISS, None));
         }
     }
@@ -223,9 +219,9 @@ impl Translator<'_, '_, '_> {
         let time = self.place_of(times, slot, 1);
         self.note_element(ArrayId::HitTimes(id), time);
         let microseconds = self.load(self.context, in_context!(facts.timestamp_us));
-        let now = self.builder.ins().imul_imm_u(microseconds, 1000);
+        let now = self.ins().imul_imm_u(microseconds, 1000);
         let last = self.load(time, 0);
-        let latest = self.builder.ins().umax(last, now);
+        let latest = self.ins().umax(last, now);
         self.store(latest, time, 0);
     }
 
@@ -247,7 +243,7 @@ impl Translator<'_, '_, '_> {
 
     /// Writes a meter's colour, if there is one.
     pub(super) fn write_color(&mut self, slot: SlotId, color: ir::Value) {
-        let is_color = self.builder.ins().icmp_imm_u(IntCC::NotEqual, color, NO_COLOR as i64);
+        let is_color = self.ins().icmp_imm_u(IntCC::NotEqual, color, NO_COLOR as i64);
         self.when(is_color, |translator| {
             translator.write_number(slot, color);
         });
@@ -275,10 +271,10 @@ impl Translator<'_, '_, '_> {
     /// Executes code in this block if a condition is not 0.
     fn when_in(&mut self, block: ir::Block, condition: ir::Value, then: impl FnOnce(&mut Self)) {
         let next = self.builder.create_block();
-        self.builder.ins().brif(condition, block, &[], next, &[]);
+        self.ins().brif(condition, block, &[], next, &[]);
         self.enter(block);
         then(self);
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
         self.enter(next);
     }
 

@@ -31,7 +31,7 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn flow(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let flow: &'a Flow = &leaf.flow;
         let region = Region::of_blocks(flow.blocks.iter().map(|_| self.builder.create_block()).collect());
-        self.builder.ins().jump(region.block(BlockId(0)), &[]);
+        self.ins().jump(region.block(BlockId(0)), &[]);
         let mut loops: HashMap<BlockId, (CopyLoop, BTreeSet<TableId>)> = HashMap::new();
         let stages = flow.stages();
         for (block, id) in flow.blocks.iter().zip((0..).map(BlockId)) {
@@ -56,7 +56,7 @@ impl<'a> Translator<'_, 'a, '_> {
             match block.joint {
                 None => match block.block.terminator {
                     Terminator::Apply { table, next, .. } if is_applied(table) => {
-                        self.builder.ins().jump(region.block(next), &[]);
+                        self.ins().jump(region.block(next), &[]);
                     }
                     _ => self.terminator(&region, &block.block.terminator, id),
                 },
@@ -76,7 +76,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 }
             }
             if let (Some(_), Terminator::Jump(next)) = (block.joint, &block.block.terminator) {
-                self.builder.ins().jump(region.block(*next), &[]);
+                self.ins().jump(region.block(*next), &[]);
             }
         }
         self.on_exit = None;
@@ -118,7 +118,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let group = self.word_of_slot(group);
             let unicast = self.builder.create_block();
             let copies = replicate.unwrap_or_else(|| self.bail_out_block(BailOut::Copies));
-            self.builder.ins().brif(group, copies, &[], unicast, &[]);
+            self.ins().brif(group, copies, &[], unicast, &[]);
             self.enter(unicast);
             if replicate.is_none() {
                 self.note_clone_from_ingress(route, &block.facts);
@@ -168,7 +168,7 @@ impl<'a> Translator<'_, 'a, '_> {
             None => {}
         }
         let slot = self.word_of_slot(when.slot);
-        let dropped = self.builder.ins().icmp_imm_u(IntCC::Equal, slot, when.value as i64);
+        let dropped = self.ins().icmp_imm_u(IntCC::Equal, slot, when.value as i64);
         self.end_when(dropped, |translator| translator.end_packet(how));
     }
 

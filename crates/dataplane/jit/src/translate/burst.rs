@@ -158,7 +158,7 @@ impl Translator<'_, '_, '_> {
         self.builder.def_var(segment, zero);
         prepare(self);
         let lane_block = self.builder.create_block();
-        self.builder.ins().jump(lane_block, &[]);
+        self.ins().jump(lane_block, &[]);
         let first_block = self.builder.create_block();
         self.builder.switch_to_block(first_block);
         self.burst_state().touched = false;
@@ -201,7 +201,7 @@ impl Translator<'_, '_, '_> {
             }
         }
         if blocks.is_empty() {
-            self.builder.ins().jump(first, &[]);
+            self.ins().jump(first, &[]);
             return;
         }
         let segment = self.builder.use_var(segment);
@@ -236,8 +236,8 @@ impl Translator<'_, '_, '_> {
             Some(_) => self.load(self.context, in_context!(verdicts_end)),
             None => self.builder.use_var(end),
         };
-        let more = self.builder.ins().icmp(IntCC::NotEqual, following, last);
-        self.builder.ins().brif(more, lane_block, &[], next_segment, &[]);
+        let more = self.ins().icmp(IntCC::NotEqual, following, last);
+        self.ins().brif(more, lane_block, &[], next_segment, &[]);
         self.builder.switch_to_block(next_segment);
         self.next_segment(next_segment, lane_block);
     }
@@ -246,21 +246,21 @@ impl Translator<'_, '_, '_> {
     /// values are equal on all paths through a lane only if they are results of instructions.
     fn name(&mut self, variable: Variable) {
         let value = self.builder.use_var(variable);
-        let same = self.builder.ins().iadd_imm_u(value, 0);
+        let same = self.ins().iadd_imm_u(value, 0);
         self.builder.def_var(variable, same);
     }
 
     pub(super) fn move_by(&mut self, variable: Variable, bytes: ir::Value) {
         let present = self.builder.use_var(variable);
-        let following = self.builder.ins().iadd(present, bytes);
+        let following = self.ins().iadd(present, bytes);
         self.builder.def_var(variable, following);
     }
 
     /// Returns the number of packets that have ended.
     fn done(&mut self, begin: ir::Value, behind: ir::Value) {
-        let bytes = self.builder.ins().isub(behind, begin);
+        let bytes = self.ins().isub(behind, begin);
         let count = self.shifted_right(bytes, 3);
-        self.builder.ins().return_(&[count]);
+        self.ins().return_(&[count]);
     }
 
     /// Returns the number of packets that have ended, in variants in which they end one after another and the current
@@ -282,36 +282,33 @@ impl Translator<'_, '_, '_> {
         let look_ups = self.environment.pool.keep(look_ups);
         let number = self.builder.use_var(segment);
         let one = self.number(1);
-        let number = self.builder.ins().iadd(number, one);
+        let number = self.ins().iadd(number, one);
         self.builder.def_var(segment, number);
         let [done, look] = self.blocks();
-        let is_done = self
-            .builder
-            .ins()
-            .icmp_imm_u(IntCC::UnsignedGreaterThan, number, count as i64);
-        self.builder.ins().brif(is_done, done, &[], look, &[]);
+        let is_done = self.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, number, count as i64);
+        self.ins().brif(is_done, done, &[], look, &[]);
         self.builder.switch_to_block(done);
         // All lanes of the first queue.
         let queues = self.load(self.context, in_context!(queues));
         let (begin, last) = (self.address(queues, 8), self.load(queues, 0));
         self.done(begin, last);
         self.builder.switch_to_block(look);
-        let offset = self.builder.ins().imul_imm_u(number, 8 * QUEUE_WORDS as i64);
+        let offset = self.ins().imul_imm_u(number, 8 * QUEUE_WORDS as i64);
         let queues = self.load(self.context, in_context!(queues));
-        let queue = self.builder.ins().iadd(queues, offset);
+        let queue = self.ins().iadd(queues, offset);
         let begin = self.address(queue, 8);
         let last = self.load(queue, 0);
         self.store(begin, queue, 0);
         self.builder.def_var(position, begin);
         self.builder.def_var(end, last);
         let find = self.builder.create_block();
-        let is_empty = self.builder.ins().icmp(IntCC::Equal, begin, last);
-        self.builder.ins().brif(is_empty, next_segment, &[], find, &[]);
+        let is_empty = self.ins().icmp(IntCC::Equal, begin, last);
+        self.ins().brif(is_empty, next_segment, &[], find, &[]);
         self.builder.switch_to_block(find);
-        let index = self.builder.ins().isub(number, one);
+        let index = self.ins().isub(number, one);
         let look_ups = self.pointer(look_ups);
         self.call(runtime::FIND_ALL, &[self.context, look_ups, index, begin, last]);
-        self.builder.ins().jump(lane_block, &[]);
+        self.ins().jump(lane_block, &[]);
     }
 
     /// Stores what was looked up for the whole burst.
@@ -428,7 +425,7 @@ impl Translator<'_, '_, '_> {
         let end = self.address(end, 8);
         self.store(end, queues, queue);
         self.prefetch_for_first(&look_ups, queues, queue, end);
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
         let begin = self.builder.create_block();
         self.burst_state().segments.push((look_ups, begin));
         self.builder.switch_to_block(begin);
@@ -441,7 +438,7 @@ impl Translator<'_, '_, '_> {
         let kept = self.environment.pool.keep(look_ups.to_vec());
         let begin = self.address(queues, queue + 8);
         let first = self.address(begin, 8 * forebay_tables::ahead(look_ups.len()) as i32);
-        let is_time = self.builder.ins().icmp(IntCC::Equal, end, first);
+        let is_time = self.ins().icmp(IntCC::Equal, end, first);
         self.when_rarely(is_time, |translator| {
             let kept = translator.pointer(kept);
             translator.call_rarely(runtime::PREFETCH, &[kept, begin, end]);
@@ -524,9 +521,9 @@ impl Translator<'_, '_, '_> {
             self.load(self.context, in_context!(lanes)),
             self.load(self.context, in_context!(lane_words)),
         );
-        let offset = self.builder.ins().isub(position, verdicts);
-        let offset = self.builder.ins().imul(offset, words);
-        self.builder.ins().iadd(lanes, offset)
+        let offset = self.ins().isub(position, verdicts);
+        let offset = self.ins().imul(offset, words);
+        self.ins().iadd(lanes, offset)
     }
 
     /// The index of the current packet in the burst, in variants in which packets do not wait.
@@ -534,7 +531,7 @@ impl Translator<'_, '_, '_> {
         let position = self.burst_state().position;
         let position = self.builder.use_var(position);
         let first = self.load(self.context, in_context!(verdicts));
-        let bytes = self.builder.ins().isub(position, first);
+        let bytes = self.ins().isub(position, first);
         self.shifted_right(bytes, 3)
     }
 
@@ -572,13 +569,13 @@ impl Translator<'_, '_, '_> {
         let (frame, mut length) = (self.frame(), self.frame_bytes());
         if let Some(by) = by {
             let packet = self.packet();
-            let start = self.builder.ins().iadd(packet, by);
-            length = self.builder.ins().isub(length, by);
+            let start = self.ins().iadd(packet, by);
+            length = self.ins().isub(length, by);
             self.store(start, frame, offset_of!(Frame, start) as i32);
         }
         if truncates {
             let limit = self.truncate_limit();
-            length = self.builder.ins().umin(length, limit);
+            length = self.ins().umin(length, limit);
         }
         self.store(length, frame, offset_of!(Frame, length) as i32);
     }
@@ -601,9 +598,7 @@ impl Translator<'_, '_, '_> {
             None => (self.load(self.context, in_context!(packet_bits)), bits),
         };
         let wanted = self.number(wanted as i64);
-        self.builder
-            .ins()
-            .icmp(IntCC::UnsignedGreaterThanOrEqual, length, wanted)
+        self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, wanted)
     }
 
     fn frame_bytes(&mut self) -> ir::Value {
@@ -662,7 +657,7 @@ impl Translator<'_, '_, '_> {
         let verdict = self.verdict_with(how, port);
         self.store_verdict(verdict);
         let next = self.burst_state().next;
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
     }
 
     /// The word with a packet's verdict: the verdict, and the port of a packet that leaves or the number of copies of a
@@ -670,7 +665,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn verdict_with(&mut self, how: u64, number: ir::Value) -> ir::Value {
         match how << 32 {
             0 => number,
-            how => self.builder.ins().bor_imm_u(number, how as i64),
+            how => self.ins().bor_imm_u(number, how as i64),
         }
     }
 
@@ -693,7 +688,7 @@ impl Translator<'_, '_, '_> {
         let verdict_value = self.number((how << 32 | u64::from(number)) as i64);
         self.store_verdict(verdict_value);
         let next = self.burst_state().next;
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
     }
 
     /// Sends the lane's packet to the slow path for this reason. `path` is the packet's path through the parser, if
@@ -714,7 +709,7 @@ impl Translator<'_, '_, '_> {
         let burst = self.burst_state();
         let (next, staged, position) = (burst.next, burst.staged, burst.position);
         if staged {
-            self.builder.ins().jump(next, &[]);
+            self.ins().jump(next, &[]);
             return;
         }
         let position = self.builder.use_var(position);
@@ -734,8 +729,7 @@ impl Translator<'_, '_, '_> {
     /// Stores, for runtime functions, the length that counters and meters count.
     pub(super) fn tell_bytes(&mut self, bytes: ir::Value) {
         let context = self.context;
-        self.builder
-            .ins()
+        self.ins()
             .istore32(super::within_bounds(), bytes, context, BYTES_COUNTED);
     }
 

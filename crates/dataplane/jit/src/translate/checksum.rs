@@ -126,10 +126,10 @@ impl<'a> Translator<'_, 'a, '_> {
             None => self.sum(&groups, Part::Base, action),
         };
         let rest = self.sum(&groups, Part::Changing, action);
-        let sum = self.builder.ins().iadd(base, rest);
+        let sum = self.ins().iadd(base, rest);
         let in_memory = self.folded_complement(sum);
-        let checksum = self.builder.ins().bswap(in_memory);
-        Some(self.builder.ins().uextend(types::I64, checksum))
+        let checksum = self.ins().bswap(in_memory);
+        Some(self.ins().uextend(types::I64, checksum))
     }
 
     /// The sum of the fields that do not change, which may be known.
@@ -140,13 +140,13 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         let is_known = self.builder.use_var(known);
         let [compute, next] = self.blocks();
-        self.builder.ins().brif(is_known, next, &[], compute, &[]);
+        self.ins().brif(is_known, next, &[], compute, &[]);
         self.enter(compute);
         let computed = self.sum(groups, Part::Base, action);
         self.builder.def_var(sum, computed);
         let one = self.number(1);
         self.builder.def_var(known, one);
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
         self.enter(next);
         self.builder.use_var(sum)
     }
@@ -156,33 +156,33 @@ impl<'a> Translator<'_, 'a, '_> {
         let mut sum = self.number(0);
         for &word in words {
             let both = self.halves(word);
-            sum = self.builder.ins().iadd(sum, both);
+            sum = self.ins().iadd(sum, both);
         }
         let checksum = self.folded_complement(sum);
-        self.builder.ins().uextend(types::I64, checksum)
+        self.ins().uextend(types::I64, checksum)
     }
 
     /// The sum of the halves of a word.
     fn halves(&mut self, word: ir::Value) -> ir::Value {
         let high = self.shifted_right(word, 32);
         let low = self.masked(32, word);
-        self.builder.ins().iadd(high, low)
+        self.ins().iadd(high, low)
     }
 
     /// Adds up the 16-bit words of a sum with all carries, and returns the complement in 16 bits. The sum of a number
     /// and the same number with its halves exchanged has, in its upper half, the sum of the halves and its carry.
     fn folded_complement(&mut self, sum: ir::Value) -> ir::Value {
         let amount = self.number(32);
-        let exchanged = self.builder.ins().rotl(sum, amount);
-        let both = self.builder.ins().iadd(sum, exchanged);
+        let exchanged = self.ins().rotl(sum, amount);
+        let both = self.ins().iadd(sum, exchanged);
         let folded = self.shifted_right(both, 32);
-        let folded = self.builder.ins().ireduce(types::I32, folded);
-        let amount = self.builder.ins().iconst(types::I32, 16);
-        let exchanged = self.builder.ins().rotl(folded, amount);
-        let both = self.builder.ins().iadd(folded, exchanged);
-        let complement = self.builder.ins().bnot(both);
-        let complement = self.builder.ins().ushr(complement, amount);
-        self.builder.ins().ireduce(types::I16, complement)
+        let folded = self.ins().ireduce(types::I32, folded);
+        let amount = self.ins().iconst(types::I32, 16);
+        let exchanged = self.ins().rotl(folded, amount);
+        let both = self.ins().iadd(folded, exchanged);
+        let complement = self.ins().bnot(both);
+        let complement = self.ins().ushr(complement, amount);
+        self.ins().ireduce(types::I16, complement)
     }
 
     fn sum(&mut self, groups: &[Group<'_>], part: Part, action: Option<&ActionData>) -> ir::Value {
@@ -206,9 +206,7 @@ impl<'a> Translator<'_, 'a, '_> {
             }
         }
         self.load_summands(run, &mut summands);
-        let sum = summands
-            .into_iter()
-            .reduce(|one, other| self.builder.ins().iadd(one, other));
+        let sum = summands.into_iter().reduce(|one, other| self.ins().iadd(one, other));
         sum.unwrap_or_else(|| self.number(0))
     }
 
@@ -237,23 +235,21 @@ impl<'a> Translator<'_, 'a, '_> {
         let flags = self.packet_flags();
         let low_words = [u64::from(u32::MAX); 2].map(u64::to_le_bytes).concat();
         let constant = self.builder.func.dfg.constants.insert(low_words.into());
-        let low_words = self.builder.ins().vconst(types::I64X2, constant);
+        let low_words = self.ins().vconst(types::I64X2, constant);
         let half = self.number(32);
         let sums: Vec<ir::Value> = (0..vectors)
             .map(|vector| {
                 let offset = at + vector * VECTOR_BYTES;
-                let words = self.builder.ins().load(types::I64X2, flags, address, offset);
-                let low = self.builder.ins().band(words, low_words);
-                let high = self.builder.ins().ushr(words, half);
-                self.builder.ins().iadd(low, high)
+                let words = self.ins().load(types::I64X2, flags, address, offset);
+                let low = self.ins().band(words, low_words);
+                let high = self.ins().ushr(words, half);
+                self.ins().iadd(low, high)
             })
             .collect();
-        let sums = sums
-            .into_iter()
-            .reduce(|one, other| self.builder.ins().iadd(one, other));
+        let sums = sums.into_iter().reduce(|one, other| self.ins().iadd(one, other));
         let sums = sums.expect("there are vectors");
-        let [low, high] = [0, 1].map(|lane| self.builder.ins().extractlane(sums, lane));
-        self.builder.ins().iadd(low, high)
+        let [low, high] = [0, 1].map(|lane| self.ins().extractlane(sums, lane));
+        self.ins().iadd(low, high)
     }
 
     /// A group in memory order; if it is longer than half a word, the sum of its halves.
@@ -274,11 +270,11 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         if let [(first, 8), (second, 8)] = words[..] {
             let second = self.shifted_left(second, 8);
-            return self.builder.ins().bor(first, second);
+            return self.ins().bor(first, second);
         }
         let join = |(before, bits): (ir::Value, u32), (word, width): (ir::Value, u32)| {
             let moved = self.shifted_left(before, width);
-            (self.builder.ins().bor(moved, word), bits + width)
+            (self.ins().bor(moved, word), bits + width)
         };
         let (word, bits) = words.into_iter().reduce(join).expect("groups have pieces");
         let kind = match bits {
@@ -286,13 +282,13 @@ impl<'a> Translator<'_, 'a, '_> {
             32 => types::I32,
             _ => {
                 let word = self.shifted_left(word, 64 - bits);
-                let word = self.builder.ins().bswap(word);
+                let word = self.ins().bswap(word);
                 return self.halves(word);
             }
         };
-        let word = self.builder.ins().ireduce(kind, word);
-        let word = self.builder.ins().bswap(word);
-        self.builder.ins().uextend(types::I64, word)
+        let word = self.ins().ireduce(kind, word);
+        let word = self.ins().bswap(word);
+        self.ins().uextend(types::I64, word)
     }
 
     /// The data as groups; `None` when it does not fit into groups.

@@ -109,7 +109,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn go_on(&mut self, route: &Route, reason: BailOut) {
         let slots = route.leaving.as_deref().expect("packets leave");
         let (head, end) = self.store_slots(slots, 0);
-        let bytes = self.builder.ins().isub(end, head);
+        let bytes = self.ins().isub(end, head);
         self.tell_packet();
         self.call(runtime::NOTE_GOING_ON, &[self.context, head, bytes]);
         let verdict = self.number((verdict::GOES_ON << 32 | reason as u64) as i64);
@@ -250,7 +250,7 @@ impl<'a> Translator<'_, 'a, '_> {
             return length;
         }
         let valid = self.word_of_slot(header.valid);
-        self.builder.ins().select(valid, length, zero)
+        self.ins().select(valid, length, zero)
     }
 
     fn store_header(&mut self, place: Variable, header: &Header) {
@@ -300,7 +300,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let shape = self.environment.pool.keep(shape);
         let shape = self.pointer(shape);
         self.tell_packet();
-        let bytes = self.builder.ins().isub(end, head);
+        let bytes = self.ins().isub(end, head);
         let session = self.builder.use_var(clone.session);
         let field_list = self.builder.use_var(clone.field_list);
         let place = self.place_in_burst();

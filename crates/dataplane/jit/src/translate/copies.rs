@@ -46,14 +46,14 @@ impl<'a> Translator<'_, 'a, '_> {
         let verdict = self.verdict_with(how, port);
         let place = self.builder.use_var(copies.verdict);
         self.store(verdict, place, 0);
-        self.builder.ins().jump(copies.next, &[]);
+        self.ins().jump(copies.next, &[]);
     }
 
     /// Ends the current copy if an assertion's condition is 0. Otherwise continues in a new block.
     pub(super) fn require_of_copy(&mut self, condition: ir::Value, copies: CopyLoop) {
         let [next, failed] = self.blocks();
         self.builder.set_cold_block(failed);
-        self.builder.ins().brif(condition, next, &[], failed, &[]);
+        self.ins().brif(condition, next, &[], failed, &[]);
         self.enter(failed);
         self.end_copy(copies, verdict::ASSERT_FAILED);
         self.enter(next);
@@ -76,7 +76,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let once = self.apply_once(route, leaf, id);
         let truncate_to = self.truncate_limit();
         let values = self.values_to_restore(leaf);
-        self.builder.ins().jump(head, &[]);
+        self.ins().jump(head, &[]);
 
         self.builder.switch_to_block(copies.next);
         let stride = self.load(self.context, in_context!(copy_stride));
@@ -85,13 +85,13 @@ impl<'a> Translator<'_, 'a, '_> {
         self.move_by(copies.verdict, bytes);
         let bytes = self.number(size_of::<Replica>() as i64);
         self.move_by(member, bytes);
-        self.builder.ins().jump(head, &[]);
+        self.ins().jump(head, &[]);
 
         self.builder.switch_to_block(head);
         let (present, last) = (self.builder.use_var(member), self.builder.use_var(end));
-        let more = self.builder.ins().icmp(IntCC::NotEqual, present, last);
+        let more = self.ins().icmp(IntCC::NotEqual, present, last);
         let next_lane = self.next_lane_block();
-        self.builder.ins().brif(more, body, &[], next_lane, &[]);
+        self.ins().brif(more, body, &[], next_lane, &[]);
 
         self.enter(body);
         self.copy_loop = Some(copies);
@@ -100,9 +100,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.restore(values);
         let flags = super::within_bounds();
         let offset = offset_of!(Replica, egress_port) as i32;
-        let port = self.builder.ins().uload32(flags, present, offset);
+        let port = self.ins().uload32(flags, present, offset);
         let offset = offset_of!(Replica, instance) as i32;
-        let instance = self.builder.ins().uload16(types::I64, flags, present, offset);
+        let instance = self.ins().uload16(types::I64, flags, present, offset);
         self.builder.def_var(copies.port, port);
         let sources: Vec<(SlotId, Source)> = if once.is_empty() {
             route.before_copy().to_vec()
@@ -148,22 +148,22 @@ impl<'a> Translator<'_, 'a, '_> {
         let group = self.word_of_slot(group);
         let first = self.find_members(group);
         let size = self.load(self.context, in_context!(group_size));
-        let behind = self.builder.ins().iadd(first, size);
+        let behind = self.ins().iadd(first, size);
         self.store(behind, self.context, in_context!(copies));
         self.store_lane(offset_of!(Lane, first_copy), first);
         let (frames, stride) = (
             self.load(self.context, in_context!(copy_frames)),
             self.load(self.context, in_context!(copy_stride)),
         );
-        let bytes = self.builder.ins().imul(first, stride);
-        let frame = self.builder.ins().iadd(frames, bytes);
+        let bytes = self.ins().imul(first, stride);
+        let frame = self.ins().iadd(frames, bytes);
         self.builder.def_var(copies.frame, frame);
         let verdicts = self.load(self.context, in_context!(copy_verdicts));
         let place = self.place_of(verdicts, first, 1);
         self.builder.def_var(copies.verdict, place);
         let members = self.load(self.context, in_context!(group_members));
         let bytes = self.times(size, size_of::<Replica>() as u64);
-        let behind = self.builder.ins().iadd(members, bytes);
+        let behind = self.ins().iadd(members, bytes);
         self.builder.def_var(member, members);
         self.builder.def_var(end, behind);
         let replicated = self.verdict_with(verdict::REPLICATED, size);
@@ -181,16 +181,16 @@ impl<'a> Translator<'_, 'a, '_> {
             self.load(self.context, in_context!(copies)),
             self.load(self.context, in_context!(copies_max)),
         );
-        let behind = self.builder.ins().iadd(copies, size);
-        let is_known = self.builder.ins().icmp(IntCC::Equal, known, group);
-        let fit = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);
-        let is_ready = self.builder.ins().band(is_known, fit);
+        let behind = self.ins().iadd(copies, size);
+        let is_known = self.ins().icmp(IntCC::Equal, known, group);
+        let fit = self.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);
+        let is_ready = self.ins().band(is_known, fit);
         let [find, ready] = self.blocks();
         self.builder.set_cold_block(find);
-        self.builder.ins().brif(is_ready, ready, &[], find, &[]);
+        self.ins().brif(is_ready, ready, &[], find, &[]);
         self.enter(find);
         self.call_rarely(runtime::FIND_MEMBERS, &[group]);
-        self.builder.ins().jump(ready, &[]);
+        self.ins().jump(ready, &[]);
         self.enter(ready);
         copies
     }
@@ -243,7 +243,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Completes the current copy. Of its `length` bytes, at most as many leave as the truncation limit allows.
     pub(super) fn finish_copy(&mut self, copies: CopyLoop, length: ir::Value) {
         let limit = self.truncate_limit();
-        let length = self.builder.ins().umin(length, limit);
+        let length = self.ins().umin(length, limit);
         let frame = self.builder.use_var(copies.frame);
         self.store(length, frame, offset_of!(Frame, length) as i32);
         self.end_copy(copies, verdict::PLAIN);

@@ -108,7 +108,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let Some(counter) = table.direct_counter else { return };
         let slot = self.masked(SLOT_BITS, first_word);
         let default = self.number(default_slot(table) as i64);
-        let index = self.builder.ins().select(hit, slot, default);
+        let index = self.ins().select(hit, slot, default);
         self.count_inside(counter, index);
     }
 
@@ -188,7 +188,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     fn add_to(&mut self, address: ir::Value, offset: i32, amount: ir::Value) {
         let before = self.load(address, offset);
-        let after = self.builder.ins().iadd(before, amount);
+        let after = self.ins().iadd(before, amount);
         self.store(after, address, offset);
     }
 
@@ -215,7 +215,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 self.when_rarely(counted, |translator| translator.take_back(count, counted));
             }
             let end = self.ending(super::Ending::BailedOut(reason));
-            self.builder.ins().jump(end, &[]);
+            self.ins().jump(end, &[]);
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a> Translator<'_, 'a, '_> {
             Some(kept) => self.builder.use_var(kept),
             None => self.received_bytes(),
         };
-        let is_shared = self.builder.ins().band_imm_u(counted, 1);
+        let is_shared = self.ins().band_imm_u(counted, 1);
         self.either(
             is_shared,
             |translator| {
@@ -241,7 +241,7 @@ impl<'a> Translator<'_, 'a, '_> {
                     translator.add_to(counted, 0, less);
                 }
                 if unit != Unit::Packets {
-                    let less = translator.builder.ins().ineg(bytes);
+                    let less = translator.ins().ineg(bytes);
                     translator.add_to(counted, 8, less);
                 }
             },

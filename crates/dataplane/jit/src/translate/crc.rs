@@ -28,7 +28,7 @@ impl Translator<'_, '_, '_> {
             left -= count;
             remainder = self.crc_after(crc, remainder, data, count);
         }
-        self.builder.ins().bxor_imm_u(remainder, i64::from(crc.final_xor))
+        self.ins().bxor_imm_u(remainder, i64::from(crc.final_xor))
     }
 
     /// The CRC of data that the parser has extracted and that has not changed since, read from the packet. `None` when
@@ -71,9 +71,9 @@ impl Translator<'_, '_, '_> {
 
     /// The remainder of the first `count` bytes of some words, after bytes whose remainder is `before`.
     fn crc_after(&mut self, crc: &'static Crc, before: ir::Value, words: &[ir::Value], count: u32) -> ir::Value {
-        let first = self.builder.ins().bswap(before);
+        let first = self.ins().bswap(before);
         let mut dividend = words.to_vec();
-        dividend[0] = self.builder.ins().bxor(words[0], first);
+        dividend[0] = self.ins().bxor(words[0], first);
         // Fewer than four bytes do not use up the previous remainder.
         let left = if count < 4 {
             self.shifted_right(before, 8 * count)
@@ -88,23 +88,23 @@ impl Translator<'_, '_, '_> {
     fn crc_step(&mut self, crc: &'static Crc, bytes: &[Byte], before: ir::Value) -> ir::Value {
         let tables = self.pointer(&raw const crc.remainders);
         let [tables, before] = self.used_once(tables, before);
-        let before = self.builder.ins().ireduce(types::I32, before);
-        let mut sums = [before, self.builder.ins().iconst(types::I32, 0)];
+        let before = self.ins().ireduce(types::I32, before);
+        let mut sums = [before, self.ins().iconst(types::I32, 0)];
         for (following, (byte, sum)) in bytes.iter().rev().zip((0..2).cycle()).enumerate() {
             let remainder = self.table_word(tables, following, *byte);
-            sums[sum] = self.builder.ins().bxor(sums[sum], remainder);
+            sums[sum] = self.ins().bxor(sums[sum], remainder);
         }
-        let [even, odd] = sums.map(|sum| self.builder.ins().uextend(types::I64, sum));
+        let [even, odd] = sums.map(|sum| self.ins().uextend(types::I64, sum));
         let [even, odd] = self.used_once(even, odd);
-        self.builder.ins().bxor(even, odd)
+        self.ins().bxor(even, odd)
     }
 
     /// Returns two words unchanged. This keeps Cranelift from folding a load into the instruction that uses it.
     /// Cranelift does that if the result, and all that is computed from it, has a single use; an instruction with two
     /// results ends this chain.
     fn used_once(&mut self, one: ir::Value, other: ir::Value) -> [ir::Value; 2] {
-        let both = self.builder.ins().iconcat(one, other);
-        let (one, other) = self.builder.ins().isplit(both);
+        let both = self.ins().iconcat(one, other);
+        let (one, other) = self.ins().isplit(both);
         [one, other]
     }
 
@@ -113,12 +113,11 @@ impl Translator<'_, '_, '_> {
         // The byte's bits, already as an offset in bytes.
         const ENTRY: u32 = size_of::<u32>().ilog2();
         let turn = (u64::BITS + ENTRY - first_bit) % u64::BITS;
-        let turned = self.builder.ins().rotl_imm_u(word, i64::from(turn));
-        let offset = self.builder.ins().band_imm_u(turned, 0xFF << ENTRY);
-        let place = self.builder.ins().iadd(tables, offset);
+        let turned = self.ins().rotl_imm_u(word, i64::from(turn));
+        let offset = self.ins().band_imm_u(turned, 0xFF << ENTRY);
+        let place = self.ins().iadd(tables, offset);
         let bytes_of_table = size_of::<[u32; 256]>();
-        self.builder
-            .ins()
+        self.ins()
             .load(types::I32, unchanging(), place, (table * bytes_of_table) as i32)
     }
 }

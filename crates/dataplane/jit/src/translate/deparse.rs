@@ -82,7 +82,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 let slot = self.program.headers[first.index()].valid;
                 let valid = self.word_of_slot(slot);
                 let [with, without] = self.blocks();
-                self.builder.ins().brif(valid, with, &[], without, &[]);
+                self.ins().brif(valid, with, &[], without, &[]);
                 let homes = self.homes.clone();
                 for (block, is_valid) in [(with, true), (without, false)] {
                     self.enter(block);
@@ -187,15 +187,15 @@ impl<'a> Translator<'_, 'a, '_> {
             let valid = self.word_of_slot(program.headers[id.index()].valid);
             let packed = self.pack_headers(&[*id]);
             let (bytes, zero) = (self.number((packed.bits / 8).into()), self.number(0));
-            let present = self.builder.ins().select(valid, bytes, zero);
-            length = self.builder.ins().iadd(length, present);
+            let present = self.ins().select(valid, bytes, zero);
+            length = self.ins().iadd(length, present);
             parts.push((valid, packed));
         }
         self.store_changed_fields(leaf, parsed, staying);
         let end = self.byte_at(start);
-        let start = self.builder.ins().isub(end, length);
+        let start = self.ins().isub(end, length);
         let packet = self.packet();
-        let first = self.builder.ins().iadd(packet, start);
+        let first = self.ins().iadd(packet, start);
         let place = self.variable(first);
         for (valid, packed) in parts {
             self.when(valid, |translator| translator.append_packed(place, &packed));
@@ -225,7 +225,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.store_header_if_valid(end, &program.headers[id.index()], &Facts::default());
         }
         let end = self.builder.use_var(end);
-        let headers = self.builder.ins().isub(end, target);
+        let headers = self.ins().isub(end, target);
         self.complete_copy(copies, leaf, target, headers);
     }
 
@@ -233,21 +233,21 @@ impl<'a> Translator<'_, 'a, '_> {
     fn complete_copy(&mut self, copies: CopyLoop, leaf: &Leaf, target: ir::Value, headers: ir::Value) {
         let parsed = self.byte_at(self.position_after(leaf));
         let bytes = self.received_bytes();
-        let left = self.builder.ins().isub(bytes, parsed);
+        let left = self.ins().isub(bytes, parsed);
         // At most the bytes that will leave.
         let limit = self.truncate_limit();
-        let limit = self.builder.ins().umax(limit, headers);
-        let room = self.builder.ins().isub(limit, headers);
+        let limit = self.ins().umax(limit, headers);
+        let room = self.ins().isub(limit, headers);
         // Not `umin`: Cranelift does not fold it with an operand that becomes 0 only after everything is translated.
-        let are_less = self.builder.ins().icmp(IntCC::UnsignedLessThan, left, room);
-        let count = self.builder.ins().select(are_less, left, room);
+        let are_less = self.ins().icmp(IntCC::UnsignedLessThan, left, room);
+        let count = self.ins().select(are_less, left, room);
         self.when(count, |translator| {
             let packet = translator.packet();
-            let source = translator.builder.ins().iadd(packet, parsed);
-            let target = translator.builder.ins().iadd(target, headers);
+            let source = translator.ins().iadd(packet, parsed);
+            let target = translator.ins().iadd(target, headers);
             translator.call(runtime::COPY_BYTES, &[target, source, count]);
         });
-        let length = self.builder.ins().iadd(headers, count);
+        let length = self.ins().iadd(headers, count);
         self.finish_copy(copies, length);
     }
 
@@ -330,13 +330,13 @@ impl<'a> Translator<'_, 'a, '_> {
             _ => {
                 let bytes = self.byte_at(start);
                 let length = self.number(length.into());
-                Some(self.builder.ins().isub(bytes, length))
+                Some(self.ins().isub(bytes, length))
             }
         };
         if length > 0 {
             let packet = self.packet();
             let target = match start {
-                Some(start) => self.builder.ins().iadd(packet, start),
+                Some(start) => self.ins().iadd(packet, start),
                 None => packet,
             };
             self.store_composed(target, &composed);
@@ -479,10 +479,10 @@ impl<'a> Translator<'_, 'a, '_> {
             };
             let mask = (0xFFi64 >> skip) & !((1 << behind) - 1);
             let old = self.load_big_endian(1, address, byte as i32);
-            let old = self.builder.ins().band_imm_u(old, 0xFF & !mask);
-            let part = self.builder.ins().band_imm_u(part, mask);
-            let new = self.builder.ins().bor(old, part);
-            self.builder.ins().istore8(within_bounds(), new, address, byte as i32);
+            let old = self.ins().band_imm_u(old, 0xFF & !mask);
+            let part = self.ins().band_imm_u(part, mask);
+            let new = self.ins().bor(old, part);
+            self.ins().istore8(within_bounds(), new, address, byte as i32);
         }
     }
 
@@ -493,12 +493,12 @@ impl<'a> Translator<'_, 'a, '_> {
             let size = 1u32 << (end - at).ilog2();
             let mut part = self.shifted_right(word, 8 * (end - at - size));
             if size < 8 {
-                part = self.builder.ins().ireduce(int_of(size), part);
+                part = self.ins().ireduce(int_of(size), part);
             }
             if size > 1 {
-                part = self.builder.ins().bswap(part);
+                part = self.ins().bswap(part);
             }
-            self.builder.ins().store(within_bounds(), part, address, at as i32);
+            self.ins().store(within_bounds(), part, address, at as i32);
             at += size;
         }
     }

@@ -87,7 +87,7 @@ impl Translator<'_, '_, '_> {
 
     fn select_value(&mut self, condition: ir::Value, then_value: Value, else_value: Value) -> Value {
         let width = then_value.width;
-        let select = |translator: &mut Self, a, b| translator.builder.ins().select(condition, a, b);
+        let select = |translator: &mut Self, a, b| translator.ins().select(condition, a, b);
         match (then_value.place, else_value.place) {
             (Place::Word(a), Place::Word(b)) => Value::word(width, select(self, a, b)),
             (Place::Double(a), Place::Double(b)) => {
@@ -96,7 +96,7 @@ impl Translator<'_, '_, '_> {
                 let (a_low, a_high) = self.split(a);
                 let (b_low, b_high) = self.split(b);
                 let (low, high) = (select(self, a_low, b_low), select(self, a_high, b_high));
-                Value::register(width, self.builder.ins().iconcat(low, high))
+                Value::register(width, self.ins().iconcat(low, high))
             }
             (Place::Memory(a), Place::Memory(b)) => Value::memory(width, select(self, a, b)),
             _ => unreachable!("alternatives have one width"),
@@ -109,8 +109,8 @@ impl Translator<'_, '_, '_> {
             return self.masked_value(operand.width, words);
         };
         let result = match operator {
-            UnaryOp::Not => self.builder.ins().bnot(value),
-            UnaryOp::Negate => self.builder.ins().ineg(value),
+            UnaryOp::Not => self.ins().bnot(value),
+            UnaryOp::Negate => self.ins().ineg(value),
         };
         let result = self.masked(operand.width, result);
         Value::register(operand.width, result)
@@ -119,7 +119,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn binary(&mut self, operator: BinaryOp, left: Value, right: Value) -> Value {
         if operator.is_comparison() {
             let condition = self.comparison(operator, left, right);
-            let word = self.builder.ins().uextend(types::I64, condition);
+            let word = self.ins().uextend(types::I64, condition);
             return Value::word(1, word);
         }
         let in_place = match left.place {
@@ -159,7 +159,7 @@ impl Translator<'_, '_, '_> {
         if amount == 0 {
             return word;
         }
-        self.builder.ins().ushr_imm_u(word, i64::from(amount))
+        self.ins().ushr_imm_u(word, i64::from(amount))
     }
 
     /// A word shifted left by a constant up to 64.
@@ -167,7 +167,7 @@ impl Translator<'_, '_, '_> {
         match amount {
             0 => word,
             64.. => self.number(0),
-            _ => self.builder.ins().ishl_imm_u(word, i64::from(amount)),
+            _ => self.ins().ishl_imm_u(word, i64::from(amount)),
         }
     }
 
@@ -176,6 +176,6 @@ impl Translator<'_, '_, '_> {
         if factor.is_power_of_two() {
             return self.shifted_left(word, factor.ilog2());
         }
-        self.builder.ins().imul_imm_u(word, factor as i64)
+        self.ins().imul_imm_u(word, factor as i64)
     }
 }

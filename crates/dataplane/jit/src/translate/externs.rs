@@ -154,8 +154,8 @@ impl Translator<'_, '_, '_> {
 
     fn is_zero(&mut self, condition: ir::Value) -> ir::Value {
         let kind = self.builder.func.dfg.value_type(condition);
-        let zero = self.builder.ins().iconst(kind, 0);
-        self.builder.ins().icmp(IntCC::Equal, condition, zero)
+        let zero = self.ins().iconst(kind, 0);
+        self.ins().icmp(IntCC::Equal, condition, zero)
     }
 
     fn clone_request(&mut self, kind: CloneKind, session: &Expr, field_list: Option<&Expr>, data: Option<&ActionData>) {
@@ -176,7 +176,7 @@ impl Translator<'_, '_, '_> {
             return self.call(runtime::TRUNCATE, &[self.context, bytes]);
         }
         let before = self.truncate_limit();
-        let least = self.builder.ins().umin(before, bytes);
+        let least = self.ins().umin(before, bytes);
         self.set_truncate_limit(least);
     }
 

@@ -49,7 +49,7 @@ impl Translator<'_, '_, '_> {
         let high = (shift + bits > u64::BITS).then(|| self.shifted_right(part, u64::BITS - shift));
         for (limb, word) in limbs[limb..].iter_mut().zip([Some(low), high]) {
             *limb = match (*limb, word) {
-                (Some(others), Some(word)) => Some(self.builder.ins().bor(others, word)),
+                (Some(others), Some(word)) => Some(self.ins().bor(others, word)),
                 (others, word) => others.or(word),
             };
         }

@@ -38,7 +38,7 @@ impl Translator<'_, '_, '_> {
     /// Translates a whole body.
     pub(super) fn body(&mut self, body: &Body, data: Option<ActionData>, on_return: ir::Block) {
         let blocks: Vec<ir::Block> = body.blocks.iter().map(|_| self.builder.create_block()).collect();
-        self.builder.ins().jump(blocks[0], &[]);
+        self.ins().jump(blocks[0], &[]);
         let facts = match body.kind {
             BodyKind::Parser => cursor_facts(self.program, body),
             BodyKind::Control | BodyKind::Deparser | BodyKind::Action => {
@@ -100,7 +100,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn terminator(&mut self, region: &Region, terminator: &Terminator, id: BlockId) {
         match terminator {
             Terminator::Jump(next) => {
-                self.builder.ins().jump(region.block(*next), &[]);
+                self.ins().jump(region.block(*next), &[]);
             }
             Terminator::Branch {
                 condition,
@@ -109,7 +109,7 @@ impl Translator<'_, '_, '_> {
             } => {
                 let condition = self.condition(condition, region.data());
                 let (then_block, else_block) = (region.block(*then_block), region.block(*else_block));
-                self.builder.ins().brif(condition, then_block, &[], else_block, &[]);
+                self.ins().brif(condition, then_block, &[], else_block, &[]);
             }
             Terminator::Select { keys, cases, default } => {
                 let targets: Vec<(&[KeySet], ir::Block)> = cases
@@ -128,16 +128,16 @@ impl Translator<'_, '_, '_> {
             }
             Terminator::Return => {
                 let next = region.on_return.expect("such blocks have a joint");
-                self.builder.ins().jump(next, &[]);
+                self.ins().jump(next, &[]);
             }
             Terminator::Exit => {
                 let end = self.on_exit.expect("a control or an action exits");
-                self.builder.ins().jump(end, &[]);
+                self.ins().jump(end, &[]);
             }
             Terminator::Reject(error) => {
                 let error = self.word_of(error, region.data());
                 let rejected = self.on_reject.expect("the parser of a graph rejects");
-                self.builder.ins().jump(rejected, &[error.into()]);
+                self.ins().jump(rejected, &[error.into()]);
             }
         }
     }

@@ -61,7 +61,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         self.store_verdict(hash);
         let next = self.next_lane_block();
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
     }
 
     /// The hash of the packet's flow, and the fields that it is computed from; records which tables are looked up with
@@ -87,13 +87,13 @@ impl<'a> Translator<'_, 'a, '_> {
         for word in self.flow_words(&keys.slots, &mut values) {
             hash = Some(match hash {
                 Some(others) => {
-                    let turned = self.builder.ins().rotl_imm_u(others, TURN);
-                    self.builder.ins().bxor(turned, word)
+                    let turned = self.ins().rotl_imm_u(others, TURN);
+                    self.ins().bxor(turned, word)
                 }
                 None => word,
             });
         }
-        Some((self.builder.ins().imul_imm_u(hash?, HASH_FACTOR as i64), values))
+        Some((self.ins().imul_imm_u(hash?, HASH_FACTOR as i64), values))
     }
 
     /// The runtime executes meters, so it notes the element of a meter, unless one is noted already.
@@ -109,7 +109,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let slot = self.builder.use_var(slot.variable);
         let lines = self.address(slot, 8 * word as i32);
         let present = self.load(lines, 0);
-        let is_unknown = self.builder.ins().icmp_imm_u(IntCC::Equal, present, 0);
+        let is_unknown = self.ins().icmp_imm_u(IntCC::Equal, present, 0);
         self.when_rarely(is_unknown, |translator| {
             let meter = translator.number(meter.0.into());
             translator.call_rarely(runtime::NOTE_METER, &[meter, index, lines]);
@@ -128,10 +128,10 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The slot of the flow with this hash, which is assigned if necessary.
     fn slot_of_flow(&mut self, layout: SlotLayout, hash: ir::Value) -> ir::Value {
         let shift = self.load(self.context, in_context!(flow_shift));
-        let entry = self.builder.ins().ushr(hash, shift);
+        let entry = self.ins().ushr(hash, shift);
         let tag = self.load(self.context, in_context!(flow_tag));
-        let signature = self.builder.ins().band_imm_u(hash, SIGNATURE_HASH as i64);
-        let signature = self.builder.ins().bor(signature, tag);
+        let signature = self.ins().band_imm_u(hash, SIGNATURE_HASH as i64);
+        let signature = self.ins().bor(signature, tag);
         let found = self.builder.create_block();
         let slot = self.builder.append_block_param(found, types::I64);
         for other in GROUP {
@@ -139,13 +139,13 @@ impl<'a> Translator<'_, 'a, '_> {
             let slot = match other {
                 0 => self.slot_of_entry(&layout, entry),
                 _ => {
-                    let other = self.builder.ins().bxor_imm_u(entry, other as i64);
+                    let other = self.ins().bxor_imm_u(entry, other as i64);
                     self.slot_of_entry(&layout, other)
                 }
             };
             let present = self.load(slot, 0);
-            let same = self.builder.ins().icmp(IntCC::Equal, signature, present);
-            self.builder.ins().brif(same, found, &[slot.into()], elsewhere, &[]);
+            let same = self.ins().icmp(IntCC::Equal, signature, present);
+            self.ins().brif(same, found, &[slot.into()], elsewhere, &[]);
             self.enter(elsewhere);
             self.builder.set_cold_block(elsewhere);
         }
@@ -153,7 +153,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let kept = self.pointer(kept);
         self.call_rarely(runtime::ADMIT_FLOW, &[kept, entry, signature]);
         let admitted = self.slot_of_entry(&layout, entry);
-        self.builder.ins().jump(found, &[admitted.into()]);
+        self.ins().jump(found, &[admitted.into()]);
 
         self.enter(found);
         slot
@@ -163,10 +163,10 @@ impl<'a> Translator<'_, 'a, '_> {
     fn slot_of_entry(&mut self, layout: &SlotLayout, entry: ir::Value) -> ir::Value {
         let index = self.load(self.context, in_context!(flow_index));
         let offset = self.shifted_left(entry, ENTRY_BYTES.ilog2());
-        let place = self.builder.ins().iadd(index, offset);
-        let number = self.builder.ins().uload32(within_bounds(), place, 0);
+        let place = self.ins().iadd(index, offset);
+        let number = self.ins().uload32(within_bounds(), place, 0);
         let offset = self.times(number, layout.bytes as u64);
-        self.builder.ins().iadd(index, offset)
+        self.ins().iadd(index, offset)
     }
 
     /// The words of these slots' values in the packet. Unchanged fields are also added to `values`.
@@ -220,11 +220,11 @@ impl<'a> Translator<'_, 'a, '_> {
             (0, nothing) => {
                 let (word, value) = nothing.word();
                 let (present, value) = (self.load(slot, 8 * word as i32), self.number(value as i64));
-                self.builder.ins().icmp(IntCC::Equal, present, value)
+                self.ins().icmp(IntCC::Equal, present, value)
             }
             _ => self.different(slot, 8 * place.key as i32, &key),
         };
-        self.builder.ins().brif(different, unknown, &[], known, &[]);
+        self.ins().brif(different, unknown, &[], known, &[]);
 
         self.builder.switch_to_block(known);
         let record = match place.found {
@@ -233,8 +233,8 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         let found = self.builder.create_block();
         match place.nothing {
-            Nothing::Null(_) if place.key_words > 0 => self.builder.ins().brif(record, found, &[], unknown, &[]),
-            _ => self.builder.ins().jump(found, &[]),
+            Nothing::Null(_) if place.key_words > 0 => self.ins().brif(record, found, &[], unknown, &[]),
+            _ => self.ins().jump(found, &[]),
         };
 
         self.enter(unknown);
@@ -253,14 +253,14 @@ impl<'a> Translator<'_, 'a, '_> {
         let sought = self.environment.pool.keep(sought);
         let (lane, sought) = (self.lane(), self.pointer(sought));
         self.call_rarely(runtime::FIND_FOR_FLOW, &[sought, lane, slot]);
-        self.builder.ins().jump(known, &[]);
+        self.ins().jump(known, &[]);
         self.builder.seal_block(known);
 
         self.enter(found);
         let first_word = self.load(record, 0);
-        let missed = self.builder.ins().band_imm_u(first_word, i64::from(NO_SLOT));
-        let hit = self.builder.ins().icmp_imm_u(IntCC::Equal, missed, 0);
-        let hit = self.builder.ins().uextend(types::I64, hit);
+        let missed = self.ins().band_imm_u(first_word, i64::from(NO_SLOT));
+        let hit = self.ins().icmp_imm_u(IntCC::Equal, missed, 0);
+        let hit = self.ins().uextend(types::I64, hit);
         Match { record, hit }
     }
 }

@@ -65,7 +65,7 @@ impl Translator<'_, '_, '_> {
             for window in windows {
                 let one = self.window_matches(address, &wanted, window);
                 all = Some(match all {
-                    Some(all) => self.builder.ins().band(all, one),
+                    Some(all) => self.ins().band(all, one),
                     None => one,
                 });
             }
@@ -83,15 +83,15 @@ impl Translator<'_, '_, '_> {
         let kind = int_of(window.bytes);
         let number = |bytes| i64::from_le_bytes(bytes);
         let flags = self.packet_flags();
-        let loaded = self.builder.ins().load(kind, flags, address, window.first as i32);
+        let loaded = self.ins().load(kind, flags, address, window.first as i32);
         let masked = if mask.iter().take(window.bytes as usize).all(|byte| *byte == 0xFF) {
             loaded
         } else {
-            let mask = self.builder.ins().iconst(kind, number(mask));
-            self.builder.ins().band(loaded, mask)
+            let mask = self.ins().iconst(kind, number(mask));
+            self.ins().band(loaded, mask)
         };
-        let value = self.builder.ins().iconst(kind, number(value));
-        self.builder.ins().icmp(IntCC::Equal, masked, value)
+        let value = self.ins().iconst(kind, number(value));
+        self.ins().icmp(IntCC::Equal, masked, value)
     }
 
     /// The field of the packet that a key reads, and the bits of it that are not masked out.

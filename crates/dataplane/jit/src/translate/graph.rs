@@ -81,7 +81,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 let live = region.plan.live.before(entrance.at.block);
                 self.clear_slots(|_, slot| live.contains(slot.index()));
             }
-            self.builder.ins().jump(region.block(entrance.at.block), &[]);
+            self.ins().jump(region.block(entrance.at.block), &[]);
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 let wanted = self.load(self.context, in_context!(wants_copies));
                 let (stops, behind) = (self.builder.create_block(), region.behind(at));
                 self.builder.set_cold_block(stops);
-                self.builder.ins().brif(wanted, stops, &[], behind, &[]);
+                self.ins().brif(wanted, stops, &[], behind, &[]);
                 self.builder.switch_to_block(stops);
                 self.stop_at(region, at);
             }
@@ -147,15 +147,15 @@ impl<'a> Translator<'_, 'a, '_> {
     /// A request of the packet. Most packets have none, which needs no call.
     fn requested(&mut self, request: usize) -> ir::Value {
         let asked = self.load(self.context, in_context!(asked));
-        let asks = self.builder.ins().band_imm_u(asked, 1 << request);
+        let asks = self.ins().band_imm_u(asked, 1 << request);
         let [some, next] = self.blocks();
         let value = self.builder.append_block_param(next, types::I64);
         let zero = self.number(0);
-        self.builder.ins().brif(asks, some, &[], next, &[zero.into()]);
+        self.ins().brif(asks, some, &[], next, &[zero.into()]);
         self.builder.switch_to_block(some);
         let request = self.number(request as i64);
         let requested = self.call_for_result(runtime::REQUESTED, &[self.context, request]);
-        self.builder.ins().jump(next, &[requested.into()]);
+        self.ins().jump(next, &[requested.into()]);
         self.builder.switch_to_block(next);
         value
     }
@@ -182,7 +182,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Sets words of the state, given in ascending order, to 0.
     fn clear_by_stores(&mut self, words: &[usize]) {
         let zeros = self.builder.func.dfg.constants.insert(vec![0; 16].into());
-        let zeros = self.builder.ins().vconst(types::I64X2, zeros);
+        let zeros = self.ins().vconst(types::I64X2, zeros);
         let zero = self.number(0);
         let mut rest = words;
         while let [first, behind @ ..] = rest {
@@ -237,7 +237,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let op = region.graph.block(id).ops.len();
         match end {
             End::Jump(next) => {
-                self.builder.ins().jump(region.block(*next), &[]);
+                self.ins().jump(region.block(*next), &[]);
             }
             End::Branch {
                 condition,
@@ -246,7 +246,7 @@ impl<'a> Translator<'_, 'a, '_> {
             } => {
                 let condition = self.condition(condition, None);
                 let (then_block, else_block) = (region.block(*then_block), region.block(*else_block));
-                self.builder.ins().brif(condition, then_block, &[], else_block, &[]);
+                self.ins().brif(condition, then_block, &[], else_block, &[]);
             }
             End::Select { key, cases, default } => {
                 let keysets: Vec<[KeySet; 1]> = (cases.iter())
@@ -310,7 +310,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         let passes = self.load(self.context, in_context!(passes_queues));
         let [past, waits] = self.blocks();
-        self.builder.ins().brif(passes, past, &[], waits, &[]);
+        self.ins().brif(passes, past, &[], waits, &[]);
         self.builder.switch_to_block(waits);
         self.note_end(end);
         self.stop(at, ending::STOPPED_AT_END);
@@ -321,14 +321,14 @@ impl<'a> Translator<'_, 'a, '_> {
         self.pass_queue(port, class);
         self.begin_random_after_queue(region, port);
         let behind = region.graph.entries[resume].block;
-        self.builder.ins().jump(region.block(behind), &[]);
+        self.ins().jump(region.block(behind), &[]);
     }
 
     /// Sets the arguments of an empty queue.
     fn pass_queue(&mut self, port: ir::Value, class: ir::Value) {
         let arguments = self.load(self.context, in_context!(switch_arguments));
         let last = self.load(self.context, in_context!(last_queue));
-        let class = self.builder.ins().umin(class, last);
+        let class = self.ins().umin(class, last);
         let time = self.load(arguments, 8 * Argument::TimeUs as i32);
         let (one, none) = (self.number(1), self.number(0));
         for (argument, value) in [
@@ -398,11 +398,11 @@ impl<'a> Translator<'_, 'a, '_> {
             match error {
                 Some(error) => {
                     let error = self.number(error.into());
-                    self.builder.ins().jump(rejected, &[error.into()]);
+                    self.ins().jump(rejected, &[error.into()]);
                 }
                 None => {
                     let ends = self.ending(ending);
-                    self.builder.ins().jump(ends, &[]);
+                    self.ins().jump(ends, &[]);
                 }
             }
         }
@@ -410,7 +410,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.set_cold_block(rejected);
         let arguments = self.load(self.context, in_context!(switch_arguments));
         self.store(error, arguments, 8 * Argument::ParserError as i32);
-        self.builder.ins().jump(reject, &[]);
+        self.ins().jump(reject, &[]);
     }
 
     /// Makes the emitted bytes, followed by what the parser left, the frame.
@@ -419,9 +419,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.builder.set_cold_block(stops);
         if emits_whole_bytes(self.program) {
             self.reframe_in_place(truncate, stops);
-            self.builder.ins().jump(behind, &[]);
+            self.ins().jump(behind, &[]);
         } else {
-            self.builder.ins().jump(stops, &[]);
+            self.ins().jump(stops, &[]);
         }
         self.builder.switch_to_block(stops);
         self.stop_at(region, at);
@@ -432,37 +432,34 @@ impl<'a> Translator<'_, 'a, '_> {
         let emitted = self.load(self.context, in_context!(output_buffer));
         self.go_on_if(emitted, otherwise);
         let cursor = self.load(self.context, in_context!(cursor));
-        let within_byte = self.builder.ins().band_imm_u(cursor, 7);
-        let is_whole = self.builder.ins().icmp_imm_u(IntCC::Equal, within_byte, 0);
+        let within_byte = self.ins().band_imm_u(cursor, 7);
+        let is_whole = self.ins().icmp_imm_u(IntCC::Equal, within_byte, 0);
         self.go_on_if(is_whole, otherwise);
         let output_next = self.load(self.context, in_context!(output_next));
-        let bytes = self.builder.ins().isub(output_next, emitted);
+        let bytes = self.ins().isub(output_next, emitted);
         let front = self.shifted_right(cursor, 3);
         let packet = self.load(self.context, in_context!(packet));
-        let payload = self.builder.ins().iadd(packet, front);
-        let start = self.builder.ins().isub(payload, bytes);
+        let payload = self.ins().iadd(packet, front);
+        let start = self.ins().isub(payload, bytes);
         let floor = self.load(self.context, in_context!(frame_floor));
         // The last copy may begin before the frame.
         let before = self.number(COPIED_AT_ONCE - 1);
-        let floor = self.builder.ins().iadd(floor, before);
-        let is_room = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, start, floor);
+        let floor = self.ins().iadd(floor, before);
+        let is_room = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, start, floor);
         self.go_on_if(is_room, otherwise);
         let bits = self.load(self.context, in_context!(packet_bits));
         let length = self.shifted_right(bits, 3);
-        let rest = self.builder.ins().isub(length, front);
-        let mut length = self.builder.ins().iadd(rest, bytes);
+        let rest = self.ins().isub(length, front);
+        let mut length = self.ins().iadd(rest, bytes);
         if let Some(limit) = truncate {
             let limit = self.saturated_of(limit, None);
             let one = self.number(1);
             // No limit is the largest number.
-            let limit = self.builder.ins().isub(limit, one);
-            length = self.builder.ins().umin(length, limit);
+            let limit = self.ins().isub(limit, one);
+            length = self.ins().umin(length, limit);
         }
         let length_max = self.load(self.context, in_context!(length_max));
-        let fits = self
-            .builder
-            .ins()
-            .icmp(IntCC::UnsignedLessThanOrEqual, length, length_max);
+        let fits = self.ins().icmp(IntCC::UnsignedLessThanOrEqual, length, length_max);
         self.go_on_if(fits, otherwise);
         self.copy_before(payload, output_next, start);
         let bits = self.shifted_left(length, 3);
@@ -480,22 +477,17 @@ impl<'a> Translator<'_, 'a, '_> {
         let [copy, next] = self.blocks();
         let to_now = self.builder.append_block_param(copy, types::I64);
         let from_now = self.builder.append_block_param(copy, types::I64);
-        let is_something = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, to, start);
-        self.builder
-            .ins()
+        let is_something = self.ins().icmp(IntCC::UnsignedGreaterThan, to, start);
+        self.ins()
             .brif(is_something, copy, &[to.into(), from.into()], next, &[]);
         self.builder.switch_to_block(copy);
         let flags = super::within_bounds();
         let step = self.number(COPIED_AT_ONCE);
-        let (to, from) = (
-            self.builder.ins().isub(to_now, step),
-            self.builder.ins().isub(from_now, step),
-        );
-        let bytes = self.builder.ins().load(types::I8X16, flags, from, 0);
-        self.builder.ins().store(flags, bytes, to, 0);
-        let is_something = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, to, start);
-        self.builder
-            .ins()
+        let (to, from) = (self.ins().isub(to_now, step), self.ins().isub(from_now, step));
+        let bytes = self.ins().load(types::I8X16, flags, from, 0);
+        self.ins().store(flags, bytes, to, 0);
+        let is_something = self.ins().icmp(IntCC::UnsignedGreaterThan, to, start);
+        self.ins()
             .brif(is_something, copy, &[to.into(), from.into()], next, &[]);
         self.builder.seal_block(copy);
         self.enter(next);

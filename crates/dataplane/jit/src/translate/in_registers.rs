@@ -30,12 +30,12 @@ impl Translator<'_, '_, '_> {
     pub(super) fn binary_in_registers(&mut self, operator: BinaryOp, left: Value, right: Value) -> Value {
         let (width, a, b) = (left.width, left.in_register(), right.in_register());
         let result = match operator {
-            BinaryOp::And => return Value::register(width, self.builder.ins().band(a, b)),
-            BinaryOp::Or => return Value::register(width, self.builder.ins().bor(a, b)),
-            BinaryOp::Xor => return Value::register(width, self.builder.ins().bxor(a, b)),
-            BinaryOp::Add => self.builder.ins().iadd(a, b),
-            BinaryOp::Sub => self.builder.ins().isub(a, b),
-            BinaryOp::Mul => self.builder.ins().imul(a, b),
+            BinaryOp::And => return Value::register(width, self.ins().band(a, b)),
+            BinaryOp::Or => return Value::register(width, self.ins().bor(a, b)),
+            BinaryOp::Xor => return Value::register(width, self.ins().bxor(a, b)),
+            BinaryOp::Add => self.ins().iadd(a, b),
+            BinaryOp::Sub => self.ins().isub(a, b),
+            BinaryOp::Mul => self.ins().imul(a, b),
             _ if width > 64 => return self.binary_by_runtime(operator, left, right),
             BinaryOp::Div => return Value::word(width, self.word_division(a, b, false)),
             BinaryOp::Mod => return Value::word(width, self.word_division(a, b, true)),
@@ -51,31 +51,31 @@ impl Translator<'_, '_, '_> {
     /// A quotient or remainder; 0 when the divisor is 0.
     fn word_division(&mut self, a: ir::Value, b: ir::Value, remainder: bool) -> ir::Value {
         let (zero, one) = (self.number(0), self.number(1));
-        let by_zero = self.builder.ins().icmp(IntCC::Equal, b, zero);
-        let divisor = self.builder.ins().select(by_zero, one, b);
+        let by_zero = self.ins().icmp(IntCC::Equal, b, zero);
+        let divisor = self.ins().select(by_zero, one, b);
         let result = if remainder {
-            self.builder.ins().urem(a, divisor)
+            self.ins().urem(a, divisor)
         } else {
-            self.builder.ins().udiv(a, divisor)
+            self.ins().udiv(a, divisor)
         };
-        self.builder.ins().select(by_zero, zero, result)
+        self.ins().select(by_zero, zero, result)
     }
 
     fn saturating_add(&mut self, width: u32, a: ir::Value, b: ir::Value) -> ir::Value {
-        let sum = self.builder.ins().iadd(a, b);
+        let sum = self.ins().iadd(a, b);
         let largest = self.number(low_mask(width));
         if width < 64 {
-            return self.builder.ins().umin(sum, largest);
+            return self.ins().umin(sum, largest);
         }
-        let carried = self.builder.ins().icmp(IntCC::UnsignedLessThan, sum, a);
-        self.builder.ins().select(carried, largest, sum)
+        let carried = self.ins().icmp(IntCC::UnsignedLessThan, sum, a);
+        self.ins().select(carried, largest, sum)
     }
 
     fn saturating_sub(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
         let zero = self.number(0);
-        let borrows = self.builder.ins().icmp(IntCC::UnsignedLessThan, a, b);
-        let difference = self.builder.ins().isub(a, b);
-        self.builder.ins().select(borrows, zero, difference)
+        let borrows = self.ins().icmp(IntCC::UnsignedLessThan, a, b);
+        let difference = self.ins().isub(a, b);
+        self.ins().select(borrows, zero, difference)
     }
 
     /// Computed in the high bits of the word, so that an overflow of the value overflows the word.
@@ -87,24 +87,20 @@ impl Translator<'_, '_, '_> {
         let (a, b) = (self.shifted_left(a, unused), self.shifted_left(b, unused));
         let subtracts = operator == BinaryOp::SatSubSigned;
         let result = if subtracts {
-            self.builder.ins().isub(a, b)
+            self.ins().isub(a, b)
         } else {
-            self.builder.ins().iadd(a, b)
+            self.ins().iadd(a, b)
         };
         // It overflows when the operands' signs (for a difference, after negating the right operand) are equal and the
         // result's sign differs.
-        let signs = self.builder.ins().bxor(a, b);
-        let signs = if subtracts {
-            signs
-        } else {
-            self.builder.ins().bnot(signs)
-        };
-        let changed = self.builder.ins().bxor(a, result);
-        let overflow = self.builder.ins().band(signs, changed);
+        let signs = self.ins().bxor(a, b);
+        let signs = if subtracts { signs } else { self.ins().bnot(signs) };
+        let changed = self.ins().bxor(a, result);
+        let overflow = self.ins().band(signs, changed);
         let zero = self.number(0);
-        let overflows = self.builder.ins().icmp(IntCC::SignedLessThan, overflow, zero);
+        let overflows = self.ins().icmp(IntCC::SignedLessThan, overflow, zero);
         let bound = self.signed_bound(a);
-        let result = self.builder.ins().select(overflows, bound, result);
+        let result = self.ins().select(overflows, bound, result);
         self.shifted_right(result, unused)
     }
 
@@ -112,8 +108,8 @@ impl Translator<'_, '_, '_> {
     fn signed_bound(&mut self, like: ir::Value) -> ir::Value {
         let largest = self.number(i64::MAX);
         let amount = self.number(63);
-        let sign = self.builder.ins().sshr(like, amount);
-        self.builder.ins().bxor(sign, largest)
+        let sign = self.ins().sshr(like, amount);
+        self.ins().bxor(sign, largest)
     }
 
     /// The result of a comparison.
@@ -127,7 +123,7 @@ impl Translator<'_, '_, '_> {
         });
         match condition_code(operator) {
             code @ (IntCC::Equal | IntCC::NotEqual) => self.words_equal(code, a, b),
-            code => self.builder.ins().icmp(code, a, b),
+            code => self.ins().icmp(code, a, b),
         }
     }
 
@@ -139,14 +135,14 @@ impl Translator<'_, '_, '_> {
     /// A value shifted to the high end of its register.
     fn at_top(&mut self, width: u32, value: ir::Value) -> ir::Value {
         let amount = self.number(self.unused_bits(width, value).into());
-        self.builder.ins().ishl(value, amount)
+        self.ins().ishl(value, amount)
     }
 
     /// A two's complement value, sign-extended to its register.
     pub(super) fn sign_extended(&mut self, width: u32, value: ir::Value) -> ir::Value {
         let moved = self.at_top(width, value);
         let amount = self.number(self.unused_bits(width, value).into());
-        self.builder.ins().sshr(moved, amount)
+        self.ins().sshr(moved, amount)
     }
 
     /// A shift by any amount.
@@ -154,23 +150,23 @@ impl Translator<'_, '_, '_> {
         let (width, value) = (left.width, left.in_register());
         if operator == BinaryOp::ShrSigned {
             let most = self.number(self.unused_bits(1, value).into());
-            let amount = self.builder.ins().umin(amount, most);
+            let amount = self.ins().umin(amount, most);
             let extended = self.sign_extended(width, value);
-            let result = self.builder.ins().sshr(extended, amount);
+            let result = self.ins().sshr(extended, amount);
             let result = self.masked(width, result);
             return Value::register(width, result);
         }
         let shifted = if operator == BinaryOp::Shl {
-            let shifted = self.builder.ins().ishl(value, amount);
+            let shifted = self.ins().ishl(value, amount);
             self.masked(width, shifted)
         } else {
-            self.builder.ins().ushr(value, amount)
+            self.ins().ushr(value, amount)
         };
         let (limit, zero) = (
             self.number(width.into()),
             self.constant(&Bits::zero(width)).in_register(),
         );
-        let stays = self.builder.ins().icmp(IntCC::UnsignedLessThan, amount, limit);
-        Value::register(width, self.builder.ins().select(stays, shifted, zero))
+        let stays = self.ins().icmp(IntCC::UnsignedLessThan, amount, limit);
+        Value::register(width, self.ins().select(stays, shifted, zero))
     }
 }

@@ -88,19 +88,19 @@ impl<'a> Translator<'_, 'a, '_> {
         let memo = self.load(place, 0);
         let noted = self.shifted_right(memo, MEMO_PLACE_BITS);
         let present = self.load_unchanging(location, offset_of!(Location, version));
-        let holds = self.builder.ins().icmp(IntCC::Equal, noted, present);
+        let holds = self.ins().icmp(IntCC::Equal, noted, present);
         let [known, unknown, found] = self.blocks();
         let record = self.builder.append_block_param(found, types::I64);
         let hit = self.builder.append_block_param(found, types::I64);
-        self.builder.ins().brif(holds, known, &[], unknown, &[]);
+        self.ins().brif(holds, known, &[], unknown, &[]);
 
         self.enter(known);
         let array = self.load_unchanging(location, offset_of!(Location, array));
         let words = self.masked(MEMO_PLACE_BITS, memo);
         let bytes = self.shifted_left(words, 3);
-        let noted = self.builder.ins().iadd(array, bytes);
+        let noted = self.ins().iadd(array, bytes);
         let one = self.number(1);
-        self.builder.ins().jump(found, &[noted.into(), one.into()]);
+        self.ins().jump(found, &[noted.into(), one.into()]);
 
         self.enter(unknown);
         self.builder.set_cold_block(unknown);
@@ -110,9 +110,7 @@ impl<'a> Translator<'_, 'a, '_> {
         // The packet may have been suspended meanwhile.
         let place = self.builder.use_var(self.path.memos[&leader]);
         self.write_memo(table, place, by_key);
-        self.builder
-            .ins()
-            .jump(found, &[by_key.record.into(), by_key.hit.into()]);
+        self.ins().jump(found, &[by_key.record.into(), by_key.hit.into()]);
 
         self.enter(found);
         Match { record, hit }
@@ -124,19 +122,19 @@ impl<'a> Translator<'_, 'a, '_> {
         let array = self.load_unchanging(location, offset_of!(Location, array));
         let bytes = self.load_unchanging(location, offset_of!(Location, bytes));
         let version = self.load_unchanging(location, offset_of!(Location, version));
-        let offset = self.builder.ins().isub(found.record, array);
-        let is_inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, bytes);
+        let offset = self.ins().isub(found.record, array);
+        let is_inside = self.ins().icmp(IntCC::UnsignedLessThan, offset, bytes);
         let nowhere = self.no_memo();
-        let is_somewhere = self.builder.ins().icmp(IntCC::NotEqual, place, nowhere);
-        let holds = self.builder.ins().icmp_imm_u(IntCC::NotEqual, version, -1);
-        let all = self.builder.ins().band(is_inside, is_somewhere);
-        let all = self.builder.ins().band(all, holds);
-        let hit = self.builder.ins().ireduce(types::I8, found.hit);
-        let all = self.builder.ins().band(all, hit);
+        let is_somewhere = self.ins().icmp(IntCC::NotEqual, place, nowhere);
+        let holds = self.ins().icmp_imm_u(IntCC::NotEqual, version, -1);
+        let all = self.ins().band(is_inside, is_somewhere);
+        let all = self.ins().band(all, holds);
+        let hit = self.ins().ireduce(types::I8, found.hit);
+        let all = self.ins().band(all, hit);
         self.when(all, |translator| {
             let words = translator.shifted_right(offset, 3);
             let version = translator.shifted_left(version, MEMO_PLACE_BITS);
-            let memo = translator.builder.ins().bor(version, words);
+            let memo = translator.ins().bor(version, words);
             translator.store(memo, place, 0);
         });
     }

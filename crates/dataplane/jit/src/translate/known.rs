@@ -136,18 +136,18 @@ impl Translator<'_, '_, '_> {
     pub(super) fn words_equal(&mut self, code: IntCC, left: ir::Value, right: ir::Value) -> ir::Value {
         match (self.swapped(left), self.swapped(right)) {
             (Some(left), Some(right)) if left.kind == right.kind => {
-                return self.builder.ins().icmp(code, left.raw, right.raw);
+                return self.ins().icmp(code, left.raw, right.raw);
             }
             (Some(word), None) => {
                 if let Some(number) = self.constant_of(right).and_then(|number| in_memory(number, word.kind)) {
-                    let number = self.builder.ins().iconst(word.kind, number);
-                    return self.builder.ins().icmp(code, word.raw, number);
+                    let number = self.ins().iconst(word.kind, number);
+                    return self.ins().icmp(code, word.raw, number);
                 }
             }
             (None, Some(_)) if self.constant_of(left).is_some() => return self.words_equal(code, right, left),
             _ => {}
         }
-        self.builder.ins().icmp(code, left, right)
+        self.ins().icmp(code, left, right)
     }
 }
 

@@ -97,7 +97,7 @@ use copies::CopyLoop;
 use counting::{Counted, TakenBack};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
-use cranelift_frontend::{FunctionBuilder, Variable};
+use cranelift_frontend::{FuncInstBuilder, FunctionBuilder, Variable};
 use flows::FlowSlot;
 use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
@@ -367,9 +367,14 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         variable
     }
 
+    /// Appends an instruction to the current block.
+    fn ins(&mut self) -> FuncInstBuilder<'_, 'f> {
+        self.builder.ins()
+    }
+
     /// A constant of 64 bits.
     fn number(&mut self, number: i64) -> ir::Value {
-        self.builder.ins().iconst(types::I64, number)
+        self.ins().iconst(types::I64, number)
     }
 
     /// The address of something that lives as long as the code.
@@ -412,7 +417,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         );
         let signature = self.signature(function.parameters, function.has_result);
         let address = self.pointer(function.address);
-        self.builder.ins().call_indirect(signature, address, arguments)
+        self.ins().call_indirect(signature, address, arguments)
     }
 
     fn signature(&mut self, parameters: usize, has_result: bool) -> ir::SigRef {
@@ -447,20 +452,20 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         if offset == 0 {
             return base;
         }
-        self.builder.ins().iadd_imm_u(base, i64::from(offset))
+        self.ins().iadd_imm_u(base, i64::from(offset))
     }
 
     /// Continues in a new block if `condition` is not 0, and otherwise at `elsewhere`.
     fn go_on_if(&mut self, condition: ir::Value, elsewhere: ir::Block) {
         let next = self.builder.create_block();
-        self.builder.ins().brif(condition, next, &[], elsewhere, &[]);
+        self.ins().brif(condition, next, &[], elsewhere, &[]);
         self.enter(next);
     }
 
     /// Continues in a new block if `condition` is 0, and otherwise at `elsewhere`.
     fn go_on_unless(&mut self, condition: ir::Value, elsewhere: ir::Block) {
         let next = self.builder.create_block();
-        self.builder.ins().brif(condition, elsewhere, &[], next, &[]);
+        self.ins().brif(condition, elsewhere, &[], next, &[]);
         self.enter(next);
     }
 
@@ -473,13 +478,13 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// Executes one of two pieces of code, and continues after both.
     fn either(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
         let [holds, fails, next] = self.blocks();
-        self.builder.ins().brif(condition, holds, &[], fails, &[]);
+        self.ins().brif(condition, holds, &[], fails, &[]);
         self.enter(holds);
         then(self);
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
         self.enter(fails);
         otherwise(self);
-        self.builder.ins().jump(next, &[]);
+        self.ins().jump(next, &[]);
         self.enter(next);
     }
 
@@ -487,7 +492,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     fn end_when(&mut self, condition: ir::Value, end: impl FnOnce(&mut Self)) {
         let [ends, next] = self.blocks();
         self.builder.set_cold_block(ends);
-        self.builder.ins().brif(condition, ends, &[], next, &[]);
+        self.ins().brif(condition, ends, &[], next, &[]);
         self.enter(ends);
         end(self);
         self.enter(next);
@@ -562,7 +567,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
     /// Returns from the function.
     fn end(&mut self, ending: i64) {
         let ending = self.number(ending);
-        self.builder.ins().return_(&[ending]);
+        self.ins().return_(&[ending]);
     }
 
     /// Begins a statement or terminator: checks the step limit if its execution has visible effects.
@@ -579,10 +584,9 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         let steps = self.number(steps);
         let left = self.load(self.context, in_context!(steps_left));
         let enough = self
-            .builder
             .ins()
             .icmp(ir::condcodes::IntCC::UnsignedGreaterThanOrEqual, left, steps);
-        let remaining = self.builder.ins().isub(left, steps);
+        let remaining = self.ins().isub(left, steps);
         self.store(remaining, self.context, in_context!(steps_left));
         self.require(enough, Ending::StepLimit);
     }

@@ -28,20 +28,20 @@ impl Translator<'_, '_, '_> {
         let (present, frame) = (self.valid_header_bits(facts), self.received_bytes());
         // Each is in whole bytes, as on the slow path.
         let [parsed, present] = [parsed, present].map(|bits| self.shifted_right(bits, 3));
-        let sum = self.builder.ins().iadd(frame, present);
-        let length = self.builder.ins().isub(sum, parsed);
+        let sum = self.ins().iadd(frame, present);
+        let length = self.ins().isub(sum, parsed);
         let zero = self.number(0);
-        self.builder.ins().smax(length, zero)
+        self.ins().smax(length, zero)
     }
 
     /// The bytes that the parser left, plus the value of a slot.
     pub(super) fn payload_and(&mut self, slot: SlotId) -> ir::Value {
         let parsed = self.load_cursor();
         let frame = self.packet_bits();
-        let left = self.builder.ins().isub(frame, parsed);
+        let left = self.ins().isub(frame, parsed);
         let left = self.shifted_right(left, 3);
         let more = self.word_of_slot(slot);
-        self.builder.ins().iadd(left, more)
+        self.ins().iadd(left, more)
     }
 
     /// The bits of all valid headers.
@@ -61,14 +61,14 @@ impl Translator<'_, '_, '_> {
                         Some(_) => bits,
                         None => {
                             let (valid, zero) = (self.word_of_slot(header.valid), self.number(0));
-                            self.builder.ins().select(valid, bits, zero)
+                            self.ins().select(valid, bits, zero)
                         }
                     };
-                    sum = self.builder.ins().iadd(sum, bits);
+                    sum = self.ins().iadd(sum, bits);
                 }
             }
         }
-        self.builder.ins().iadd_imm_u(sum, always as i64)
+        self.ins().iadd_imm_u(sum, always as i64)
     }
 
     pub(super) fn known_validity(&self, header: &Header, facts: &Facts) -> Option<bool> {
@@ -82,7 +82,7 @@ impl Translator<'_, '_, '_> {
         let mut bits = self.number(fixed as i64);
         for length in varbits {
             let length = self.word_of_slot(*length);
-            bits = self.builder.ins().iadd(bits, length);
+            bits = self.ins().iadd(bits, length);
         }
         bits
     }

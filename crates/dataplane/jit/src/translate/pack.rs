@@ -122,7 +122,7 @@ impl Translator<'_, '_, '_> {
         if let (Some(power), true) = (power_of_two(max_expr), width <= 64) {
             let rest = self.masked(power, hash);
             let base = self.low_word(base);
-            let sum = self.builder.ins().iadd(base, rest);
+            let sum = self.ins().iadd(base, rest);
             return self.value_of_u64(width, sum);
         }
         let bits = if width <= 64 && max.width <= 64 { 64 } else { 128 };
@@ -172,17 +172,17 @@ impl Translator<'_, '_, '_> {
             self.load(self.context, in_context!(output_next)),
             self.load(self.context, in_context!(output_end)),
         );
-        let behind = self.builder.ins().iadd(next, length);
+        let behind = self.ins().iadd(next, length);
         let [fits, grows] = self.blocks();
         let place = self.builder.append_block_param(fits, types::I64);
-        let is_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, end);
-        self.builder.ins().brif(is_room, fits, &[next.into()], grows, &[]);
+        let is_room = self.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, end);
+        self.ins().brif(is_room, fits, &[next.into()], grows, &[]);
         self.enter(grows);
         self.builder.set_cold_block(grows);
         let grown = self.call_for_result(runtime::GROW_OUTPUT, &[self.context, length]);
-        self.builder.ins().jump(fits, &[grown.into()]);
+        self.ins().jump(fits, &[grown.into()]);
         self.enter(fits);
-        let behind = self.builder.ins().iadd(place, length);
+        let behind = self.ins().iadd(place, length);
         self.store(behind, self.context, in_context!(output_next));
         place
     }
@@ -198,7 +198,7 @@ impl Translator<'_, '_, '_> {
     fn store_packed(&mut self, packed: &Packed) -> ir::Value {
         let first = self.temporary(packed.words.len());
         for (index, &word) in packed.words.iter().enumerate() {
-            let bytes = self.builder.ins().bswap(word);
+            let bytes = self.ins().bswap(word);
             self.store(bytes, self.temporaries, first + 8 * index as i32);
         }
         self.address(self.temporaries, first)
@@ -301,7 +301,7 @@ impl Packer {
             fitting
         } else {
             let moved = translator.shifted_left(open, width - rest);
-            translator.builder.ins().bor(moved, fitting)
+            translator.ins().bor(moved, fitting)
         };
         if width < room {
             self.open = Some((joined, filled + width));

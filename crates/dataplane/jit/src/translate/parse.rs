@@ -34,7 +34,7 @@ impl Translator<'_, '_, '_> {
     /// The bits from a position to the packet's end.
     fn bits_after(&mut self, cursor: ir::Value) -> ir::Value {
         let bits = self.packet_bits();
-        self.builder.ins().isub(bits, cursor)
+        self.ins().isub(bits, cursor)
     }
 
     /// Ends the parser unless the packet has this many more bits. Returns the position before them.
@@ -49,7 +49,7 @@ impl Translator<'_, '_, '_> {
             }
             _ => {
                 let left = self.bits_after(cursor);
-                self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, bits, left)
+                self.ins().icmp(IntCC::UnsignedLessThanOrEqual, bits, left)
             }
         };
         self.require(enough, Ending::Rejected(self.environment.errors.packet_too_short));
@@ -66,7 +66,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn advance(&mut self, bits: &Expr) {
         let bits = self.saturated_of(bits, None);
         let cursor = self.require_bits(bits);
-        let cursor = self.builder.ins().iadd(cursor, bits);
+        let cursor = self.ins().iadd(cursor, bits);
         self.store_cursor(cursor);
     }
 
@@ -93,7 +93,7 @@ impl Translator<'_, '_, '_> {
                 let bits = self.number(fixed as i64);
                 let cursor = self.require_bits(bits);
                 self.read_fields(&header.fields, cursor);
-                self.builder.ins().iadd(cursor, bits)
+                self.ins().iadd(cursor, bits)
             }
             Some(expr) => {
                 let present = self.saturated_of(expr, None);
@@ -108,14 +108,13 @@ impl Translator<'_, '_, '_> {
 
     pub(super) fn require_varbit(&mut self, present: ir::Value, fixed: u64, varbit_max: u64) -> ir::Value {
         let errors = self.environment.errors;
-        let odd_bits = self.builder.ins().band_imm_u(present, 7);
+        let odd_bits = self.ins().band_imm_u(present, 7);
         self.refuse(odd_bits, Ending::Rejected(errors.parser_invalid_argument));
         self.require_bits(present);
         // This does not overflow: the packet has `present` bits.
-        let all = self.builder.ins().iadd_imm_u(present, fixed as i64);
+        let all = self.ins().iadd_imm_u(present, fixed as i64);
         let cursor = self.require_bits(all);
         let fits = self
-            .builder
             .ins()
             .icmp_imm_u(IntCC::UnsignedLessThanOrEqual, present, varbit_max as i64);
         self.require(fits, Ending::Rejected(errors.header_too_short));
@@ -134,7 +133,7 @@ impl Translator<'_, '_, '_> {
         };
         if !self.is_known_zero(copied) {
             let length = self.word_of_slot(length);
-            let words = self.builder.ins().iadd_imm_u(length, 63);
+            let words = self.ins().iadd_imm_u(length, 63);
             let words = self.shifted_right(words, u64::BITS.ilog2());
             let bytes = self.shifted_left(words, 3);
             let (target, source) = (self.slot_address(slot), self.slot_address(copied));
@@ -163,7 +162,7 @@ impl Translator<'_, '_, '_> {
             self.write_slot(length, Value::word(32, present));
         }
         // The varbit field has whole bytes, so the alignment after it is the same.
-        let behind = self.builder.ins().iadd(before, present);
+        let behind = self.ins().iadd(before, present);
         let known = self.cursor;
         let before_bits: u32 = header.fields[..position]
             .iter()
@@ -188,14 +187,14 @@ impl Translator<'_, '_, '_> {
             self.read_field(&run, offset, field.slot);
             offset += program.slot(field.slot).width;
         }
-        self.builder.ins().iadd_imm_u(position, i64::from(bits))
+        self.ins().iadd_imm_u(position, i64::from(bits))
     }
 
     fn run_at(&mut self, position: ir::Value, bits: u32) -> Run {
         let start = self.cursor.bit_in_byte().map(|bit| {
             let packet = self.packet();
             let byte = self.shifted_right(position, 3);
-            (self.builder.ins().iadd(packet, byte), bit)
+            (self.ins().iadd(packet, byte), bit)
         });
         Run { position, start, bits }
     }
@@ -205,7 +204,7 @@ impl Translator<'_, '_, '_> {
         let width = self.program.slot(slot).width;
         let Some((address, bit)) = run.start else {
             let offset = self.number(offset.into());
-            let position = self.builder.ins().iadd(run.position, offset);
+            let position = self.ins().iadd(run.position, offset);
             let width = self.number(width.into());
             return self.write_slot_through(slot, |translator, target| {
                 translator.tell_packet();
@@ -263,7 +262,7 @@ impl Translator<'_, '_, '_> {
                 let bits = self.builder.use_var(variable);
                 let bytes = self.shifted_right(bits, 3);
                 let packet = self.packet();
-                self.builder.ins().iadd(packet, bytes)
+                self.ins().iadd(packet, bytes)
             }
         }
     }
@@ -286,7 +285,7 @@ impl Translator<'_, '_, '_> {
             let low = self.load_big_endian(1, address, first as i32 + 8);
             let high = self.shifted_left(high, 8 - behind);
             let low = self.shifted_right(low, behind);
-            let all = self.builder.ins().bor(high, low);
+            let all = self.ins().bor(high, low);
             return self.masked(width, all);
         }
         let size = (end - first).next_power_of_two();
@@ -312,7 +311,7 @@ impl Translator<'_, '_, '_> {
             let size = 1 << (end - at).ilog2();
             let part = self.load_big_endian(size, address, at as i32);
             let moved = self.shifted_left(all, 8 * size);
-            all = self.builder.ins().bor(moved, part);
+            all = self.ins().bor(moved, part);
             at += size;
         }
         all

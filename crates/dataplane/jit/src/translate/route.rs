@@ -213,7 +213,7 @@ impl<'a> Translator<'_, 'a, '_> {
                     self.word_of_slot(slot),
                     self.load(self.context, in_context!(last_queue)),
                 );
-                self.builder.ins().umin(wanted, last)
+                self.ins().umin(wanted, last)
             }
             Source::NewLength => self.new_length(facts),
             Source::Payload(slot) => self.payload_and(slot),
@@ -266,11 +266,11 @@ impl<'a> Translator<'_, 'a, '_> {
         match &node.next {
             Next::BailOut(reason) => {
                 let end = self.ending(Ending::BailedOut(*reason));
-                self.builder.ins().jump(end, &[]);
+                self.ins().jump(end, &[]);
             }
             Next::LeftOut(reason, index) => {
                 let end = self.ending(Ending::LeftOut(*reason, *index as u32));
-                self.builder.ins().jump(end, &[]);
+                self.ins().jump(end, &[]);
             }
             Next::Leaf(index) => self.leaf(route, &plan.leaves[*index], &parsed),
             Next::Branch {
@@ -317,7 +317,7 @@ impl<'a> Translator<'_, 'a, '_> {
         parsed: &Parsed,
     ) {
         let blocks = [self.builder.create_block(), self.builder.create_block()];
-        self.builder.ins().brif(condition, blocks[0], &[], blocks[1], &[]);
+        self.ins().brif(condition, blocks[0], &[], blocks[1], &[]);
         for (block, node) in blocks.into_iter().zip(nodes) {
             self.enter(block);
             self.node(route, plan, node, parsed.clone());
@@ -347,14 +347,14 @@ impl<'a> Translator<'_, 'a, '_> {
         let Some((all, _)) = ends.last() else { return };
         let has_all = self.packet_has(*all);
         let [next, lacks] = self.blocks();
-        self.builder.ins().brif(has_all, next, &[], lacks, &[]);
+        self.ins().brif(has_all, next, &[], lacks, &[]);
         self.enter(lacks);
         self.builder.set_cold_block(lacks);
         for (index, (end, too_short)) in ends.iter().enumerate() {
             self.too_short = *too_short;
             let short = self.ending(Ending::Rejected(self.environment.errors.packet_too_short));
             if index + 1 == ends.len() {
-                self.builder.ins().jump(short, &[]);
+                self.ins().jump(short, &[]);
             } else {
                 let has = self.packet_has(*end);
                 self.go_on_if(has, short);
@@ -406,7 +406,7 @@ impl<'a> Translator<'_, 'a, '_> {
             }
         }
         self.homes.set(header.valid, Home::Constant(Bits::from_bool(true)));
-        let end = self.builder.ins().iadd(position, bits);
+        let end = self.ins().iadd(position, bits);
         self.store_cursor(end);
     }
 
@@ -537,7 +537,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The packet takes the slow path from here.
     pub(super) fn bail_out(&mut self, reason: BailOut) {
         let end = self.bail_out_block(reason);
-        self.builder.ins().jump(end, &[]);
+        self.ins().jump(end, &[]);
         // The following code is unreachable.
         let next = self.builder.create_block();
         self.builder.switch_to_block(next);

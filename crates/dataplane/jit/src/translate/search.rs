@@ -58,7 +58,7 @@ impl Translator<'_, '_, '_> {
         let location = self.location(table);
         match search {
             Search::Never => {
-                self.builder.ins().jump(exits.missed, &[]);
+                self.ins().jump(exits.missed, &[]);
             }
             Search::Exact { .. } => self.search_buckets(search, location, key, &exits),
             Search::Prefix { .. } => self.search_prefixes(search, location, key[0], &exits),
@@ -67,13 +67,11 @@ impl Translator<'_, '_, '_> {
         self.builder.set_cold_block(exits.missed);
         let default = self.load_unchanging(location, offset_of!(Location, default));
         let missed = self.number(0);
-        self.builder.ins().jump(exits.found, &[default.into(), missed.into()]);
+        self.ins().jump(exits.found, &[default.into(), missed.into()]);
         self.enter(exits.hard);
         self.builder.set_cold_block(exits.hard);
         let found = self.find_by_runtime(table, key);
-        self.builder
-            .ins()
-            .jump(exits.found, &[found.record.into(), found.hit.into()]);
+        self.ins().jump(exits.found, &[found.record.into(), found.hit.into()]);
         self.enter(exits.found);
         Match { record, hit }
     }
@@ -136,10 +134,10 @@ impl Translator<'_, '_, '_> {
         };
         let hash = self.hash_of_key(key);
         let count = self.load_unchanging(location, offset_of!(Location, size));
-        let home = self.builder.ins().umulhi(hash, count);
+        let home = self.ins().umulhi(hash, count);
         let home = self.times(home, 8 * bucket_words as u64);
         let array = self.load_unchanging(location, offset_of!(Location, array));
-        let mut bucket = self.builder.ins().iadd(array, home);
+        let mut bucket = self.ins().iadd(array, home);
         let tags = self.tags(hash);
         for _ in 1..PROBES {
             let next = self.builder.create_block();
@@ -169,7 +167,7 @@ impl Translator<'_, '_, '_> {
         else {
             unreachable!("buckets are for exact matches")
         };
-        let header = self.builder.ins().atomic_load(types::I64, within_bounds(), bucket);
+        let header = self.ins().atomic_load(types::I64, within_bounds(), bucket);
         let first = self.candidates(header, tags, places_mask);
         let [some, none, again] = self.blocks();
         let candidates = self.builder.append_block_param(some, types::I64);
@@ -177,34 +175,33 @@ impl Translator<'_, '_, '_> {
             // Entries are rarely in their second bucket.
             self.builder.set_cold_block(some);
         }
-        self.builder.ins().brif(first, some, &[first.into()], none, &[]);
+        self.ins().brif(first, some, &[first.into()], none, &[]);
 
         self.builder.switch_to_block(some);
-        let bit = self.builder.ins().ctz(candidates);
+        let bit = self.ins().ctz(candidates);
         // Each entry has one byte of the header, whose highest bit is set for a candidate, and `entry_words` words
         // after the header.
         let offset = self.times(bit, entry_words as u64);
-        let behind = self.builder.ins().iadd(bucket, offset);
+        let behind = self.ins().iadd(bucket, offset);
         let offset = 8 - 7 * entry_words as i32;
         let different = self.different(behind, offset, key);
         let record = self.address(behind, offset + 8 * key.len() as i32);
         let hit = self.number(1);
-        self.builder
-            .ins()
+        self.ins()
             .brif(different, again, &[], exits.found, &[record.into(), hit.into()]);
 
         self.enter(again);
         self.builder.set_cold_block(again);
         let one = self.number(1);
-        let less = self.builder.ins().isub(candidates, one);
-        let rest = self.builder.ins().band(candidates, less);
-        self.builder.ins().brif(rest, some, &[rest.into()], none, &[]);
+        let less = self.ins().isub(candidates, one);
+        let rest = self.ins().band(candidates, less);
+        self.ins().brif(rest, some, &[rest.into()], none, &[]);
         self.builder.seal_block(some);
 
         self.enter(none);
         self.builder.set_cold_block(none);
         let passed = self.shifted_right(header, PASSED_SHIFT);
-        self.builder.ins().brif(passed, next, &[], exits.missed, &[]);
+        self.ins().brif(passed, next, &[], exits.missed, &[]);
     }
 
     /// The bucket after `bucket`; the first one after the last.
@@ -212,10 +209,10 @@ impl Translator<'_, '_, '_> {
         let count = self.load_unchanging(location, offset_of!(Location, size));
         let array = self.load_unchanging(location, offset_of!(Location, array));
         let all = self.times(count, bytes);
-        let end = self.builder.ins().iadd(array, all);
+        let end = self.ins().iadd(array, all);
         let next = self.address(bucket, bytes as i32);
-        let is_end = self.builder.ins().icmp(IntCC::Equal, next, end);
-        self.builder.ins().select(is_end, array, next)
+        let is_end = self.ins().icmp(IntCC::Equal, next, end);
+        self.ins().select(is_end, array, next)
     }
 
     /// The hash of a key, as the tables compute it.
@@ -223,11 +220,11 @@ impl Translator<'_, '_, '_> {
         let factor = self.number(HASH_FACTOR as i64);
         let mut state = self.number(HASH_START as i64);
         for word in key {
-            let mixed = self.builder.ins().bxor(state, *word);
-            let [mixed, factor] = [mixed, factor].map(|word| self.builder.ins().uextend(types::I128, word));
-            let product = self.builder.ins().imul(mixed, factor);
-            let (low, high) = self.builder.ins().isplit(product);
-            state = self.builder.ins().bxor(low, high);
+            let mixed = self.ins().bxor(state, *word);
+            let [mixed, factor] = [mixed, factor].map(|word| self.ins().uextend(types::I128, word));
+            let product = self.ins().imul(mixed, factor);
+            let (low, high) = self.ins().isplit(product);
+            state = self.ins().bxor(low, high);
         }
         state
     }
@@ -235,33 +232,31 @@ impl Translator<'_, '_, '_> {
     /// The tag of a hash, repeated in each byte.
     fn tags(&mut self, hash: ir::Value) -> ir::Value {
         let tag = self.masked(8, hash);
-        let tag = self.builder.ins().bor_imm_u(tag, i64::from(FIRST_TAG));
-        self.builder.ins().imul_imm_u(tag, TAG_ONES as i64)
+        let tag = self.ins().bor_imm_u(tag, i64::from(FIRST_TAG));
+        self.ins().imul_imm_u(tag, TAG_ONES as i64)
     }
 
     /// The highest bit of each byte of a header that equals the tag; rarely also that of a byte above such a byte.
     fn candidates(&mut self, header: ir::Value, tags: ir::Value, places_mask: u64) -> ir::Value {
         let ones = self.number(TAG_ONES as i64);
-        let difference = self.builder.ins().bxor(header, tags);
-        let less = self.builder.ins().isub(difference, ones);
-        let candidates = self.builder.ins().band_not(less, difference);
-        self.builder
-            .ins()
-            .band_imm_u(candidates, (places_mask & TAG_ONES << 7) as i64)
+        let difference = self.ins().bxor(header, tags);
+        let less = self.ins().isub(difference, ones);
+        let candidates = self.ins().band_not(less, difference);
+        self.ins().band_imm_u(candidates, (places_mask & TAG_ONES << 7) as i64)
     }
 
     /// A value that is 0 if the words at an offset from an address equal the key.
     pub(super) fn different(&mut self, base: ir::Value, first: i32, key: &[ir::Value]) -> ir::Value {
         if let [word] = key {
             let stored = self.load(base, first);
-            return self.builder.ins().icmp(IntCC::NotEqual, *word, stored);
+            return self.ins().icmp(IntCC::NotEqual, *word, stored);
         }
         let mut different = None;
         for (index, word) in key.iter().enumerate() {
             let stored = self.load(base, first + 8 * index as i32);
-            let own = self.builder.ins().bxor(stored, *word);
+            let own = self.ins().bxor(stored, *word);
             different = Some(match different {
-                Some(others) => self.builder.ins().bor(others, own),
+                Some(others) => self.ins().bor(others, own),
                 None => own,
             });
         }
@@ -279,7 +274,7 @@ impl Translator<'_, '_, '_> {
         };
         let key = self.shifted_left(key, u32::BITS - width);
         let shift = self.load_unchanging(location, offset_of!(Location, size));
-        let index = self.builder.ins().ushr(key, shift);
+        let index = self.ins().ushr(key, shift);
         let array = self.load_unchanging(location, offset_of!(Location, array));
         let first = self.cell(array, index);
 
@@ -289,52 +284,52 @@ impl Translator<'_, '_, '_> {
         let (mut present, mut left) = (first, shift);
         // As many times as the smallest first array leaves bits for.
         for depth in 0..search::deeper_max(width) {
-            let goes_on = self.builder.ins().band(present, flag);
+            let goes_on = self.ins().band(present, flag);
             let deeper = self.builder.create_block();
-            self.builder.ins().brif(goes_on, deeper, &[], last, &[present.into()]);
+            self.ins().brif(goes_on, deeper, &[], last, &[present.into()]);
             self.enter(deeper);
             if depth > 0 {
                 self.builder.set_cold_block(deeper);
             }
-            let number = self.builder.ins().bxor(present, flag);
+            let number = self.ins().bxor(present, flag);
             let row = self.row(location, offset_of!(Location, deeper), number, deeper_words);
             // The number of bits left of the key's 32 is a multiple of a row's.
             let step = self.number(DEEPER_BITS.into());
-            left = self.builder.ins().isub(left, step);
-            let index = self.builder.ins().ushr(key, left);
+            left = self.ins().isub(left, step);
+            let index = self.ins().ushr(key, left);
             let index = self.masked(DEEPER_BITS, index);
             present = self.cell(row, index);
         }
-        self.builder.ins().jump(last, &[present.into()]);
+        self.ins().jump(last, &[present.into()]);
 
         self.enter(last);
         let is_some = self.builder.create_block();
-        self.builder.ins().brif(cell, is_some, &[], exits.missed, &[]);
+        self.ins().brif(cell, is_some, &[], exits.missed, &[]);
         self.enter(is_some);
         let one = self.number(1);
-        let number = self.builder.ins().isub(cell, one);
+        let number = self.ins().isub(cell, one);
         let record = self.row(location, offset_of!(Location, records), number, row_words);
-        self.builder.ins().jump(exits.found, &[record.into(), one.into()]);
+        self.ins().jump(exits.found, &[record.into(), one.into()]);
     }
 
     /// Loads a cell of an array.
     fn cell(&mut self, array: ir::Value, index: ir::Value) -> ir::Value {
         let offset = self.shifted_left(index, 2);
-        let address = self.builder.ins().iadd(array, offset);
-        let cell = self.builder.ins().atomic_load(types::I32, within_bounds(), address);
-        self.builder.ins().uextend(types::I64, cell)
+        let address = self.ins().iadd(array, offset);
+        let cell = self.ins().atomic_load(types::I32, within_bounds(), address);
+        self.ins().uextend(types::I64, cell)
     }
 
     /// The address of a row; a list contains the origins of rows: see [`search::origin_of`].
     fn row(&mut self, location: ir::Value, origins: usize, number: ir::Value, row_words: usize) -> ir::Value {
         debug_assert_eq!(search::origin_of(0).1, FIRST_CHUNK);
-        let sum = self.builder.ins().iadd_imm_u(number, FIRST_CHUNK as i64);
-        let zeros = self.builder.ins().clz(sum);
+        let sum = self.ins().iadd_imm_u(number, FIRST_CHUNK as i64);
+        let zeros = self.ins().clz(sum);
         let origins = self.load_unchanging(location, origins);
         let offset = self.shifted_left(zeros, 3);
-        let place = self.builder.ins().iadd(origins, offset);
+        let place = self.ins().iadd(origins, offset);
         let origin = self.load(place, -8 * search::ZEROS_MIN as i32);
         let offset = self.times(sum, 8 * row_words as u64);
-        self.builder.ins().iadd(origin, offset)
+        self.ins().iadd(origin, offset)
     }
 }

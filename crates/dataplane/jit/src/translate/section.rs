@@ -57,7 +57,7 @@ impl Translator<'_, '_, '_> {
         match inside {
             Some(inside) => {
                 let none = self.number(0);
-                self.builder.ins().select(inside, word, none)
+                self.ins().select(inside, word, none)
             }
             None => word,
         }

@@ -44,12 +44,12 @@ impl Translator<'_, '_, '_> {
                 None => self.case_condition(keysets, &values, data),
             };
             let Some(condition) = condition else {
-                self.builder.ins().jump(target, &[]);
+                self.ins().jump(target, &[]);
                 return;
             };
             self.go_on_unless(condition, target);
         }
-        self.builder.ins().jump(default, &[]);
+        self.ins().jump(default, &[]);
     }
 
     /// Jumps to the target of one of a few distinct constants, by comparisons.
@@ -65,7 +65,7 @@ impl Translator<'_, '_, '_> {
             let equal = self.equal(key, number);
             self.go_on_unless(equal, target);
         }
-        self.builder.ins().jump(otherwise, &[]);
+        self.ins().jump(otherwise, &[]);
     }
 
     /// Whether all keysets match; `None` when they match any keys.
@@ -74,7 +74,7 @@ impl Translator<'_, '_, '_> {
         for position in 0..keysets.len() {
             if let Some(one) = self.keyset_condition(keysets, keys, position, data) {
                 all = Some(match all {
-                    Some(all) => self.builder.ins().band(all, one),
+                    Some(all) => self.ins().band(all, one),
                     None => one,
                 });
             }
@@ -106,7 +106,7 @@ impl Translator<'_, '_, '_> {
                 let (low, high) = (self.constant(low), self.constant(high));
                 let above = self.comparison(BinaryOp::Le, low, key);
                 let below = self.comparison(BinaryOp::Le, key, high);
-                self.builder.ins().band(above, below)
+                self.ins().band(above, below)
             }
             KeySet::Equals(expr) => {
                 let value = self.value(expr, data);
@@ -136,7 +136,7 @@ impl Translator<'_, '_, '_> {
         let shape = self.pointer(shape);
         let components = self.store_all(components);
         let contains = self.call_for_result(runtime::VALUE_SET_CONTAINS, &[self.context, shape, components]);
-        self.builder.ins().icmp_imm_u(IntCC::NotEqual, contains, 0)
+        self.ins().icmp_imm_u(IntCC::NotEqual, contains, 0)
     }
 }
 

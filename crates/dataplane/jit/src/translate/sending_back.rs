@@ -49,7 +49,7 @@ impl Translator<'_, '_, '_> {
     fn note_sent_back(&mut self, route: &Route, asked: ir::Value) -> ir::Value {
         let back = route.sends_back.as_ref().expect("it has such a slot");
         let (head, end) = self.store_slots(&back.kept, 0);
-        let bytes = self.builder.ins().isub(end, head);
+        let bytes = self.ins().isub(end, head);
         self.call_for_result(runtime::NOTE_SENT_BACK, &[self.context, head, bytes, asked])
     }
 }

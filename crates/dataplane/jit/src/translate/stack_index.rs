@@ -38,14 +38,13 @@ impl Translator<'_, '_, '_> {
         let index = self.word_of_slot(chain.index);
         if let Some(places) = chain.with_last().and_then(|elements| self.places(&elements)) {
             let last = self.number(chain.elements.len() as i64);
-            let index = self.builder.ins().umin(index, last);
+            let index = self.ins().umin(index, last);
             return Some(self.load_element(&places, index));
         }
         let places = self.places(&chain.elements)?;
         let kind = if places.width <= 64 { types::I64 } else { types::I128 };
         let result = self.builder.declare_var(kind);
         let is_element = self
-            .builder
             .ins()
             .icmp_imm_u(IntCC::UnsignedLessThan, index, chain.elements.len() as i64);
         self.either(
@@ -70,7 +69,7 @@ impl Translator<'_, '_, '_> {
         let packet = self.packet();
         let first = self.address(packet, places.first as i32);
         let element = Field {
-            address: Address::Known(self.builder.ins().iadd(first, offset)),
+            address: Address::Known(self.ins().iadd(first, offset)),
             bytes: places.width / 8,
             first_bit: 0,
         };

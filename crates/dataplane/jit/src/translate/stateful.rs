@@ -68,7 +68,7 @@ impl Translator<'_, '_, '_> {
             return self.load(address, offset);
         }
         if width <= 32 {
-            return self.builder.ins().uload32(within_bounds(), address, offset);
+            return self.ins().uload32(within_bounds(), address, offset);
         }
         let with_lock = self.load(address, offset);
         self.masked(width, with_lock)
@@ -76,10 +76,10 @@ impl Translator<'_, '_, '_> {
 
     /// Stores a value of `width` bits, without the highest bytes of its word.
     fn store_beside_lock(&mut self, width: u32, word: ir::Value, address: ir::Value, offset: i32) {
-        self.builder.ins().istore32(within_bounds(), word, address, offset);
+        self.ins().istore32(within_bounds(), word, address, offset);
         if width > 32 {
             let high = self.shifted_right(word, 32);
-            self.builder.ins().istore16(within_bounds(), high, address, offset + 4);
+            self.ins().istore16(within_bounds(), high, address, offset + 4);
         }
     }
 
@@ -89,11 +89,7 @@ impl Translator<'_, '_, '_> {
         if bits < u64::BITS && 1 << bits <= size {
             return None;
         }
-        Some(
-            self.builder
-                .ins()
-                .icmp_imm_u(IntCC::UnsignedLessThan, index, size as i64),
-        )
+        Some(self.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, size as i64))
     }
 
     /// Executes code if the index is inside the array.
@@ -107,7 +103,7 @@ impl Translator<'_, '_, '_> {
     /// One of two values, by whether the index is inside the array.
     fn select_inside(&mut self, inside: Option<ir::Value>, value: ir::Value, otherwise: ir::Value) -> ir::Value {
         match inside {
-            Some(inside) => self.builder.ins().select(inside, value, otherwise),
+            Some(inside) => self.ins().select(inside, value, otherwise),
             None => value,
         }
     }
@@ -125,6 +121,6 @@ impl Translator<'_, '_, '_> {
     /// The address of element `index` of an array whose elements have `words` words.
     pub(super) fn place_of(&mut self, array: ir::Value, index: ir::Value, words: u64) -> ir::Value {
         let offset = self.times(index, 8 * words);
-        self.builder.ins().iadd(array, offset)
+        self.ins().iadd(array, offset)
     }
 }

@@ -112,17 +112,17 @@ impl Translator<'_, '_, '_> {
         if width > 64 && width < 128 {
             let (low, high) = self.split(word);
             let high = self.masked(width - 64, high);
-            return self.builder.ins().iconcat(low, high);
+            return self.ins().iconcat(low, high);
         }
         if width >= 64 || self.significant_bits(word) <= width {
             return word;
         }
         if width == 32 {
             // A mask of 32 bits would be loaded from memory.
-            let low = self.builder.ins().ireduce(types::I32, word);
-            return self.builder.ins().uextend(types::I64, low);
+            let low = self.ins().ireduce(types::I32, word);
+            return self.ins().uextend(types::I64, low);
         }
-        self.builder.ins().band_imm_u(word, low_mask(width))
+        self.ins().band_imm_u(word, low_mask(width))
     }
 
     /// The value at an address.
@@ -322,16 +322,12 @@ impl Translator<'_, '_, '_> {
         let Some((&low, above)) = words.split_first() else {
             return self.low_word(value);
         };
-        let Some(above) = above
-            .iter()
-            .copied()
-            .reduce(|one, other| self.builder.ins().bor(one, other))
-        else {
+        let Some(above) = above.iter().copied().reduce(|one, other| self.ins().bor(one, other)) else {
             return low;
         };
         let largest = self.number(-1);
-        let fits = self.builder.ins().icmp_imm_u(IntCC::Equal, above, 0);
-        self.builder.ins().select(fits, low, largest)
+        let fits = self.ins().icmp_imm_u(IntCC::Equal, above, 0);
+        self.ins().select(fits, low, largest)
     }
 
     /// Whether two values of the same width are equal, as an 8-bit value that can be branched on.
@@ -350,7 +346,7 @@ impl Translator<'_, '_, '_> {
         {
             return (low, high);
         }
-        self.builder.ins().isplit(double)
+        self.ins().isplit(double)
     }
 
     /// An operator on values of more than 64 bits for which there is no code.
@@ -377,12 +373,12 @@ impl Translator<'_, '_, '_> {
             return self.load_from_packet(types::I8, address, offset);
         }
         let flags = self.packet_flags();
-        let loaded = self.builder.ins().load(int_of(bytes), flags, address, offset);
-        let swapped = self.builder.ins().bswap(loaded);
+        let loaded = self.ins().load(int_of(bytes), flags, address, offset);
+        let swapped = self.ins().bswap(loaded);
         if bytes == 8 {
             swapped
         } else {
-            self.builder.ins().uextend(types::I64, swapped)
+            self.ins().uextend(types::I64, swapped)
         }
     }
 }

@@ -25,7 +25,7 @@ impl Translator<'_, '_, '_> {
         match result[..] {
             [] => Value::word(0, zero),
             [word] => Value::word(width, word),
-            [low, high] => Value::register(width, self.builder.ins().iconcat(low, high)),
+            [low, high] => Value::register(width, self.ins().iconcat(low, high)),
             _ => {
                 let address = self.temporary_address(count);
                 self.store_limbs(&result, address, 0);
@@ -52,13 +52,13 @@ impl Translator<'_, '_, '_> {
         }
         let next = self.limb(value, index + 1);
         let high = self.shifted_left(next, 64 - lo % 64);
-        self.builder.ins().bor(low, high)
+        self.ins().bor(low, high)
     }
 
     pub(super) fn unary_words(&mut self, operator: UnaryOp, operand: Value) -> Vec<ir::Value> {
         let operand = self.words_of(operand);
         match operator {
-            UnaryOp::Not => operand.into_iter().map(|word| self.builder.ins().bnot(word)).collect(),
+            UnaryOp::Not => operand.into_iter().map(|word| self.ins().bnot(word)).collect(),
             UnaryOp::Negate => {
                 let zeros = vec![self.number(0); operand.len()];
                 self.difference_of_words(&zeros, &operand).0
@@ -76,9 +76,9 @@ impl Translator<'_, '_, '_> {
             left.iter().zip(&right).map(|(a, b)| combine(*a, *b)).collect()
         };
         match operator {
-            BinaryOp::And => Some(bitwise(&mut |a, b| self.builder.ins().band(a, b))),
-            BinaryOp::Or => Some(bitwise(&mut |a, b| self.builder.ins().bor(a, b))),
-            BinaryOp::Xor => Some(bitwise(&mut |a, b| self.builder.ins().bxor(a, b))),
+            BinaryOp::And => Some(bitwise(&mut |a, b| self.ins().band(a, b))),
+            BinaryOp::Or => Some(bitwise(&mut |a, b| self.ins().bor(a, b))),
+            BinaryOp::Xor => Some(bitwise(&mut |a, b| self.ins().bxor(a, b))),
             BinaryOp::Add => Some(self.sum_of_words(&left, &right)),
             BinaryOp::Sub => Some(self.difference_of_words(&left, &right).0),
             _ => None,
@@ -89,15 +89,15 @@ impl Translator<'_, '_, '_> {
         let mut carry: Option<ir::Value> = None;
         let mut words = Vec::new();
         for (&a, &b) in left.iter().zip(right) {
-            let both = self.builder.ins().iadd(a, b);
-            let over = self.builder.ins().icmp(IntCC::UnsignedLessThan, both, a);
+            let both = self.ins().iadd(a, b);
+            let over = self.ins().icmp(IntCC::UnsignedLessThan, both, a);
             let (word, over) = match carry {
                 None => (both, over),
                 Some(carry) => {
-                    let carry = self.builder.ins().uextend(types::I64, carry);
-                    let word = self.builder.ins().iadd(both, carry);
-                    let again = self.builder.ins().icmp(IntCC::UnsignedLessThan, word, carry);
-                    (word, self.builder.ins().bor(over, again))
+                    let carry = self.ins().uextend(types::I64, carry);
+                    let word = self.ins().iadd(both, carry);
+                    let again = self.ins().icmp(IntCC::UnsignedLessThan, word, carry);
+                    (word, self.ins().bor(over, again))
                 }
             };
             words.push(word);
@@ -108,15 +108,15 @@ impl Translator<'_, '_, '_> {
 
     /// The words of `left - right`, and whether `left` is less.
     fn difference_of_words(&mut self, left: &[ir::Value], right: &[ir::Value]) -> (Vec<ir::Value>, ir::Value) {
-        let mut borrow = self.builder.ins().iconst(types::I8, 0);
+        let mut borrow = self.ins().iconst(types::I8, 0);
         let mut words = Vec::new();
         for (&a, &b) in left.iter().zip(right) {
-            let both = self.builder.ins().isub(a, b);
-            let under = self.builder.ins().icmp(IntCC::UnsignedLessThan, a, b);
-            let taken = self.builder.ins().uextend(types::I64, borrow);
-            let again = self.builder.ins().icmp(IntCC::UnsignedLessThan, both, taken);
-            words.push(self.builder.ins().isub(both, taken));
-            borrow = self.builder.ins().bor(under, again);
+            let both = self.ins().isub(a, b);
+            let under = self.ins().icmp(IntCC::UnsignedLessThan, a, b);
+            let taken = self.ins().uextend(types::I64, borrow);
+            let again = self.ins().icmp(IntCC::UnsignedLessThan, both, taken);
+            words.push(self.ins().isub(both, taken));
+            borrow = self.ins().bor(under, again);
         }
         (words, borrow)
     }
@@ -128,8 +128,8 @@ impl Translator<'_, '_, '_> {
             BinaryOp::Eq | BinaryOp::Ne => {
                 let mut different = self.number(0);
                 for (a, b) in left.into_iter().zip(right) {
-                    let bits = self.builder.ins().bxor(a, b);
-                    different = self.builder.ins().bor(different, bits);
+                    let bits = self.ins().bxor(a, b);
+                    different = self.ins().bor(different, bits);
                 }
                 let zero = self.number(0);
                 let condition = if operator == BinaryOp::Eq {
@@ -137,25 +137,22 @@ impl Translator<'_, '_, '_> {
                 } else {
                     IntCC::NotEqual
                 };
-                self.builder.ins().icmp(condition, different, zero)
+                self.ins().icmp(condition, different, zero)
             }
             _ => {
                 if is_signed(operator) {
                     // With the sign turned over, numbers have the order of unsigned ones.
                     for words in [&mut left, &mut right] {
                         let last = words.last_mut().expect("a wide value has words");
-                        *last = self
-                            .builder
-                            .ins()
-                            .bxor_imm_u(*last, (1u64 << ((width - 1) % WORD_BITS)) as i64);
+                        *last = self.ins().bxor_imm_u(*last, (1u64 << ((width - 1) % WORD_BITS)) as i64);
                     }
                 }
                 match operator {
                     BinaryOp::Lt | BinaryOp::LtSigned => self.difference_of_words(&left, &right).1,
                     _ => {
                         let greater = self.difference_of_words(&right, &left).1;
-                        let zero = self.builder.ins().iconst(types::I8, 0);
-                        self.builder.ins().icmp(IntCC::Equal, greater, zero)
+                        let zero = self.ins().iconst(types::I8, 0);
+                        self.ins().icmp(IntCC::Equal, greater, zero)
                     }
                 }
             }
@@ -181,7 +178,7 @@ impl Translator<'_, '_, '_> {
         for word in high {
             let last = joined.last_mut().expect("it has bits");
             let part = self.shifted_left(word, moved);
-            *last = self.builder.ins().bor(*last, part);
+            *last = self.ins().bor(*last, part);
             joined.push(self.shifted_right(word, WORD_BITS - moved));
         }
         joined
@@ -192,7 +189,7 @@ impl Translator<'_, '_, '_> {
         let mut extended = self.words_of(value);
         if let Some(last) = extended.last_mut() {
             *last = self.sign_extended(value.width - WORD_BITS * (words(value.width) as u32 - 1), *last);
-            let sign = self.builder.ins().sshr_imm_u(*last, 63);
+            let sign = self.ins().sshr_imm_u(*last, 63);
             extended.resize(words(width), sign);
         }
         extended
@@ -221,7 +218,7 @@ impl Translator<'_, '_, '_> {
             } else {
                 self.shifted_right(below, WORD_BITS - rest)
             };
-            result.push(self.builder.ins().bor(moved, carried));
+            result.push(self.ins().bor(moved, carried));
             below = word;
         }
         result.truncate(words(left.width));
