@@ -90,13 +90,11 @@ impl Ports {
         self.up.keys().any(|port| Some(*port) != self.cpu)
     }
 
-    /// Whether a watched port carries packets. A switch that was started again may not have it any more.
-    pub(crate) fn is_live(&self, port: u32) -> bool {
-        self.up.get(&port).copied().unwrap_or_else(|| !self.are_known())
-    }
-
-    /// Whether a port carries packets; true for an unknown port.
+    /// Whether a port carries packets. One that the switch does not have does not: it may have been started again with
+    /// fewer. Those that are no interfaces do, and so do all while the ports are unknown.
     pub(crate) fn is_up(&self, port: u32) -> bool {
-        self.up.get(&port).copied().unwrap_or(true)
+        let is_no_interface = Some(port) == self.cpu || port == RECIRCULATION_PORT;
+        let known = self.up.get(&port).copied();
+        known.unwrap_or_else(|| is_no_interface || !self.are_known())
     }
 }

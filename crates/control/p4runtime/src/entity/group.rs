@@ -180,7 +180,7 @@ fn live_members(
     let mut live = Vec::with_capacity(group.members.len());
     for member in &group.members {
         let is_up = match watched(ports, names, profile, member, read)? {
-            Some(port) => ports.is_live(port),
+            Some(port) => ports.is_up(port),
             None => true,
         };
         if is_up {

@@ -188,7 +188,7 @@ pub(crate) fn live_members(
     for (listed, member) in set.action_profile_actions.iter().zip(members) {
         let watch = listed.watch_kind.as_ref();
         let is_up = match group::watched_by_one_shot(ports, names, profile, watch, read)? {
-            Some(port) => ports.is_live(port),
+            Some(port) => ports.is_up(port),
             None => true,
         };
         if is_up {

@@ -110,6 +110,19 @@ fn backups_take_over() {
 }
 
 #[test]
+fn a_backup_takes_over_for_a_port_that_is_not_there() {
+    let mut switch = Switch::new();
+    let text = r#"replicas { port: "\x09" instance: 1 backup_replicas { port: "\x08" instance: 2 }
+        backup_replicas { port: "\x02" instance: 3 } }"#;
+    switch.insert(&group(1, text));
+    assert_eq!(switch.copies(1), [(9, 1)], "the ports are not known yet");
+    switch.device.port_changed(2, true);
+    assert_eq!(switch.copies(1), [(2, 3)]);
+    switch.device.port_changed(9, true);
+    assert_eq!(switch.copies(1), [(9, 1)]);
+}
+
+#[test]
 fn clone_sessions() {
     let mut switch = Switch::new();
     let written = session(7, &format!("{TWO} packet_length_bytes: 64"));
