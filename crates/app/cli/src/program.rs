@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use forebay_driver::Checked;
 pub use forebay_files::Compilation;
-use forebay_files::{Report, read_compiled, with_options};
+use forebay_files::{Report, read_compiled, with_bundle, with_options};
 use forebay_ir::Program;
 use forebay_p4runtime::Bundle;
 use forebay_pipeline::{FastPath, Pipeline};
@@ -118,10 +118,17 @@ pub fn print(report: &Report) {
 /// When the program cannot be read; what is wrong *with* it is in the report.
 pub fn check(arguments: &ProgramArguments, portability: bool) -> Result<Report> {
     let path = &arguments.program;
-    if let Some(compiled) = read_compiled(path, output::colour())? {
-        return Ok(compiled.report);
-    }
-    let checked = with_options(path, &arguments.options.of_files(), forebay_driver::check)?;
+    let options = arguments.options.of_files();
+    let checked = match with_bundle(path, &options, forebay_driver::check)? {
+        Some(Ok(checked)) => checked,
+        Some(Err(report)) => return Ok(report),
+        None => {
+            if let Some(compiled) = read_compiled(path, options.colour)? {
+                return Ok(compiled.report);
+            }
+            with_options(path, &options, forebay_driver::check)?
+        }
+    };
     let checked = if portability {
         checked.with_portability()
     } else {

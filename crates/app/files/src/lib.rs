@@ -20,5 +20,5 @@ mod text;
 pub use compiled::{is_bmv2, p4info_beside, read_compiled};
 pub use error::Error;
 pub use library::Folder;
-pub use program::{Compilation, CompileOptions, Report, compile_file, compile_text, with_options};
+pub use program::{Compilation, CompileOptions, Report, compile_file, compile_text, with_bundle, with_options};
 pub use text::{bytes, check_folder, check_program, check_writable, make_folder, text, write};

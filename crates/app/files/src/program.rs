@@ -87,11 +87,15 @@ impl Report {
 /// # Errors
 /// When the program cannot be read; what is wrong *with* it is in the report.
 pub fn compile_file(path: &Path, options: &CompileOptions) -> Result<Compilation, Error> {
-    if let Some(bundle) = bundle_in(path)? {
-        return Ok(bundle.map_or_else(
-            |error| Compilation::of_precompiled(Err(vec![error.message]), options.colour),
-            |bundle| compile_bundle(&bundle, options),
-        ));
+    if let Some(compiled) = with_bundle(path, options, forebay_driver::compile)? {
+        return Ok(match compiled {
+            Ok(compiled) => Compilation::of_compiler(compiled, options),
+            Err(report) => Compilation {
+                program: None,
+                p4info: None,
+                report,
+            },
+        });
     }
     if let Some(compiled) = crate::read_compiled(path, options.colour)? {
         return Ok(compiled);
@@ -109,7 +113,24 @@ fn bundle_in(path: &Path) -> Result<Option<Result<Bundle, forebay_p4runtime::Err
     }
 }
 
-fn compile_bundle(bundle: &Bundle, options: &CompileOptions) -> Compilation {
+/// Runs a front end on a program whose source files are in one file of JSON, as this program writes it under the name
+/// p4c. None when the file holds something else; the report says what is wrong with the JSON itself.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn with_bundle<T>(
+    path: &Path,
+    options: &CompileOptions,
+    front_end: impl Fn(&str, &Options) -> T,
+) -> Result<Option<Result<T, Report>>, Error> {
+    let bundle = bundle_in(path)?;
+    Ok(bundle.map(|bundle| match bundle {
+        Ok(bundle) => Ok(in_bundle(&bundle, options, front_end)),
+        Err(error) => Err(Report::of_problems(&[error.message], options.colour)),
+    }))
+}
+
+fn in_bundle<T>(bundle: &Bundle, options: &CompileOptions, front_end: impl Fn(&str, &Options) -> T) -> T {
     let provider = bundle.sources();
     let join = |own: &[String], more: &[String]| [own, more].concat();
     let (include_paths, defines) = (
@@ -121,7 +142,7 @@ fn compile_bundle(bundle: &Bundle, options: &CompileOptions) -> Compilation {
         include_paths: &include_paths,
         defines: &defines,
     };
-    Compilation::of_compiler(forebay_driver::compile(&bundle.main, &of_driver), options)
+    front_end(bundle.main.as_str(), &of_driver)
 }
 
 /// Compiles a program that is given as text, in any of the formats. `name` stands for its file: in messages, and for

@@ -282,6 +282,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_can_be_checked() {
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/l3fwd/l3fwd.p4");
+        let folder = tempfile::tempdir().expect("a folder");
+        let json = folder.path().join("l3fwd.json").display().to_string();
+        let status = run(&arguments(&format!("p4c -o {json} {program}")), true).expect("it can be read");
+        assert!(status == Status::Good);
+        let command = program::ProgramArguments::augment_args(Command::new("check"));
+        let matches = command.try_get_matches_from(["check", json.as_str()]).expect("a line");
+        let checked = program::ProgramArguments::from_arg_matches(&matches).expect("a line");
+        let report = program::check(&checked, false).expect("it can be read");
+        assert!(report.good, "{}", report.messages);
+    }
+
+    #[test]
     fn lines_of_courses() {
         let line = "p4c --target bmv2 --arch v1model --std p4-16 -g -I include -D N=2 --p4runtime-files a.txt,b.bin -o build a.p4";
         let command = Arguments::augment_args(Command::new("p4c"));
