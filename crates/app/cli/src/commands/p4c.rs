@@ -134,7 +134,18 @@ pub fn run_under_name(name: &str) -> Result<Status> {
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = arguments.unwrap_or_else(|error| output::usage(error).exit());
     check(&arguments)?;
-    run(&with_warnings(arguments), is_driver(name) == Some(true))
+    let arguments = with_folder(with_warnings(arguments), std::env::var(FOLDER).ok());
+    run(&arguments, is_driver(name) == Some(true))
+}
+
+/// The variable of p4c with a folder for `#include`, in which installations have a v1model.p4 of their own.
+const FOLDER: &str = "P4C_16_INCLUDE_PATH";
+
+/// The arguments with the folder that the environment names: it is searched after those of `-I`, as by p4c.
+fn with_folder(mut arguments: Arguments, folder: Option<String>) -> Arguments {
+    let folder = folder.filter(|folder| !folder.is_empty());
+    arguments.options.include.extend(folder);
+    arguments
 }
 
 /// The arguments with what they say of all warnings.
@@ -320,6 +331,16 @@ mod tests {
         let arguments = with_warnings(arguments(line));
         assert!(check(&arguments).is_ok());
         assert!(!arguments.options.strict);
+    }
+
+    #[test]
+    fn the_environment_names_the_last_folder() {
+        let folders = |folder: &str| {
+            let arguments = with_folder(arguments("p4c -I include a.p4"), Some(folder.to_string()));
+            arguments.options.include
+        };
+        assert_eq!(folders("/opt/p4include"), ["include", "/opt/p4include"]);
+        assert_eq!(folders(""), ["include"]);
     }
 
     #[test]
