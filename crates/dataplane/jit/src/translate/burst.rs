@@ -597,8 +597,8 @@ impl Translator<'_, '_, '_> {
             Some(_) => (self.frame_bytes(), bits.div_ceil(8)),
             None => (self.load(self.context, in_context!(packet_bits)), bits),
         };
-        let wanted = self.number(wanted as i64);
-        self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, wanted)
+        self.ins()
+            .icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, length, wanted as i64)
     }
 
     fn frame_bytes(&mut self) -> ir::Value {

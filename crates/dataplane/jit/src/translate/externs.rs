@@ -118,7 +118,7 @@ impl Translator<'_, '_, '_> {
                     let hash = translator.hash(*algorithm, data, *payload, action);
                     let computed = translator.value_of_u64(carried.width, hash);
                     let equal = translator.equal(computed, carried);
-                    let differs = translator.is_zero(equal);
+                    let differs = translator.ins().icmp_imm_u(IntCC::Equal, equal, 0);
                     match translator.on_checksum_error {
                         Some(failed) => translator.go_on_unless(differs, failed),
                         None => translator.when_rarely(differs, Self::report_checksum_error),
@@ -150,12 +150,6 @@ impl Translator<'_, '_, '_> {
             }
             None => self.call(runtime::CHECKSUM_ERROR, &[self.context]),
         }
-    }
-
-    fn is_zero(&mut self, condition: ir::Value) -> ir::Value {
-        let kind = self.builder.func.dfg.value_type(condition);
-        let zero = self.ins().iconst(kind, 0);
-        self.ins().icmp(IntCC::Equal, condition, zero)
     }
 
     fn clone_request(&mut self, kind: CloneKind, session: &Expr, field_list: Option<&Expr>, data: Option<&ActionData>) {

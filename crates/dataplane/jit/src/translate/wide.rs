@@ -131,13 +131,12 @@ impl Translator<'_, '_, '_> {
                     let bits = self.ins().bxor(a, b);
                     different = self.ins().bor(different, bits);
                 }
-                let zero = self.number(0);
                 let condition = if operator == BinaryOp::Eq {
                     IntCC::Equal
                 } else {
                     IntCC::NotEqual
                 };
-                self.ins().icmp(condition, different, zero)
+                self.ins().icmp_imm_u(condition, different, 0)
             }
             _ => {
                 if is_signed(operator) {
@@ -151,8 +150,7 @@ impl Translator<'_, '_, '_> {
                     BinaryOp::Lt | BinaryOp::LtSigned => self.difference_of_words(&left, &right).1,
                     _ => {
                         let greater = self.difference_of_words(&right, &left).1;
-                        let zero = self.ins().iconst(types::I8, 0);
-                        self.ins().icmp(IntCC::Equal, greater, zero)
+                        self.ins().icmp_imm_u(IntCC::Equal, greater, 0)
                     }
                 }
             }
