@@ -70,8 +70,8 @@ impl Place {
     }
 
     /// It has been answered.
-    pub(crate) fn call_ends(&self) {
-        *self.connection.idle_since() = Some(Instant::now());
+    pub(crate) fn call_ends(&self, answered: Instant) {
+        *self.connection.idle_since() = Some(answered);
     }
 }
 

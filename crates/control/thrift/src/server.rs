@@ -12,7 +12,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes of a call, which may bring a program.
 const CALL_BYTES_MAX: u64 = 16 << 20;
@@ -132,11 +132,14 @@ fn converse<S: Switch>(place: &Place, served: &Served<S>) -> io::Result<()> {
         let Some(call) = Message::read(&mut reader, CALL_BYTES_MAX)? else {
             return Ok(());
         };
-        if let Some(answer) = served.call(&call) {
+        let answer = served.call(&call);
+        // Clients that call one after the other are idle in this order, whenever their threads go on.
+        let answered = Instant::now();
+        if let Some(answer) = answer {
             writer.limit(Some(PATIENCE));
             writer.write_all(&answer.write())?;
         }
-        place.call_ends();
+        place.call_ends(answered);
     }
 }
 

@@ -352,8 +352,10 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             self.round(now_ns, device, clock)?;
+            // After the first round too, so that a test of many short trials can be stopped.
+            let is_told = rounds.is_multiple_of(ROUNDS_TOLD);
             rounds += 1;
-            if rounds.is_multiple_of(ROUNDS_TOLD) {
+            if is_told {
                 self.look_at_links(device);
                 if !self.tell(now_ns, progress) {
                     self.was_stopped = true;

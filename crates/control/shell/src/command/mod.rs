@@ -263,10 +263,10 @@ pub fn read(catalog: &Catalog, words: &[String]) -> Result<Command, Mistake> {
     (form.read)(catalog, &arguments).map_err(|mistake| with_usage(mistake, form, &arguments))
 }
 
-/// A command without any argument has its usage in the message.
+/// A command without any argument has its usage in the message, unless that says something else.
 fn with_usage(mistake: Mistake, form: &Form, arguments: &Arguments) -> Mistake {
     if arguments.words.is_empty() {
-        mistake.help(format!("write: {} {}", form.words, form.arguments))
+        mistake.or_help(format!("write: {} {}", form.words, form.arguments))
     } else {
         mistake
     }
