@@ -5,6 +5,7 @@
 use super::Translator;
 use super::value::{ActionData, Place, Value};
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use forebay_bits::Bits;
 use forebay_ir::{BinaryOp, Expr, UnaryOp};
 
 impl Translator<'_, '_, '_> {
@@ -105,8 +106,7 @@ impl Translator<'_, '_, '_> {
 
     fn unary(&mut self, operator: UnaryOp, operand: Value) -> Value {
         let (Place::Word(value) | Place::Double(value)) = operand.place else {
-            let words = self.unary_words(operator, operand);
-            return self.masked_value(operand.width, words);
+            return self.unary_of_wide(operator, operand);
         };
         let result = match operator {
             UnaryOp::Not => self.ins().bnot(value),
@@ -114,6 +114,19 @@ impl Translator<'_, '_, '_> {
         };
         let result = self.masked(operand.width, result);
         Value::register(operand.width, result)
+    }
+
+    fn unary_of_wide(&mut self, operator: UnaryOp, operand: Value) -> Value {
+        match operator {
+            UnaryOp::Not => {
+                let ones = self.constant(&Bits::ones(operand.width));
+                self.binary(BinaryOp::Xor, operand, ones)
+            }
+            UnaryOp::Negate => {
+                let zero = self.constant(&Bits::zero(operand.width));
+                self.binary(BinaryOp::Sub, zero, operand)
+            }
+        }
     }
 
     pub(super) fn binary(&mut self, operator: BinaryOp, left: Value, right: Value) -> Value {

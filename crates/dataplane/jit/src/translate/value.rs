@@ -49,8 +49,9 @@ pub(super) fn low_mask(width: u32) -> i64 {
     }
 }
 
-/// The most words of a value in memory that is copied without a call.
-const COPIED_WORDS_MAX: usize = 8;
+/// The most words of a value in memory that is copied or computed without a call. Wider values are rare, and code for
+/// each of their words takes long to compile.
+pub(super) const WORDS_IN_PLACE_MAX: usize = 8;
 
 impl Value {
     /// A value of up to 64 bits.
@@ -141,7 +142,7 @@ impl Translator<'_, '_, '_> {
     /// Stores a value at an address.
     pub(super) fn store_value(&mut self, value: Value, address: ir::Value, offset: i32) {
         match value.place {
-            Place::Memory(source) if words(value.width) > COPIED_WORDS_MAX => {
+            Place::Memory(source) if words(value.width) > WORDS_IN_PLACE_MAX => {
                 let target = self.address(address, offset);
                 let bytes = self.number(8 * words(value.width) as i64);
                 self.call(runtime::COPY_BYTES, &[target, source, bytes]);
@@ -351,12 +352,13 @@ impl Translator<'_, '_, '_> {
 
     /// An operator on values of more than 64 bits for which there is no code.
     pub(super) fn binary_by_runtime(&mut self, operator: BinaryOp, left: Value, right: Value) -> Value {
+        let width = if operator.is_comparison() { 1 } else { left.width };
         let operation = self.environment.pool.keep(WideOperation {
             operator,
             left_width: left.width,
             right_width: right.width,
         });
-        let target = self.temporary_address(words(left.width));
+        let target = self.temporary_address(words(width));
         let arguments = [
             target,
             self.pointer(operation),
@@ -364,7 +366,7 @@ impl Translator<'_, '_, '_> {
             self.address_of(right),
         ];
         self.call(runtime::WIDE, &arguments);
-        self.load_value(left.width, target, 0)
+        self.load_value(width, target, 0)
     }
 
     /// Loads a word, or part of one, from the packet.

@@ -1,13 +1,13 @@
-//! Values as words: slices and the like of any width, and operators on values of more than 128 bits. Multiplication,
-//! saturation and shifts by amounts that are not constant are the runtime's.
+//! Values as words: slices and the like of any width, and operators on values of 129 to 512 bits. Operators on wider
+//! values, multiplication, saturation and shifts by amounts that are not constant are the runtime's.
 
 use super::Translator;
 use super::in_registers::is_signed;
-use super::value::Value;
+use super::value::{Value, WORDS_IN_PLACE_MAX};
 use crate::runtime::words;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use forebay_ir::{BinaryOp, UnaryOp};
+use forebay_ir::BinaryOp;
 
 const WORD_BITS: u32 = u64::BITS;
 
@@ -55,19 +55,11 @@ impl Translator<'_, '_, '_> {
         self.ins().bor(low, high)
     }
 
-    pub(super) fn unary_words(&mut self, operator: UnaryOp, operand: Value) -> Vec<ir::Value> {
-        let operand = self.words_of(operand);
-        match operator {
-            UnaryOp::Not => operand.into_iter().map(|word| self.ins().bnot(word)).collect(),
-            UnaryOp::Negate => {
-                let zeros = vec![self.number(0); operand.len()];
-                self.difference_of_words(&zeros, &operand).0
-            }
-        }
-    }
-
     /// The words of the result, if it is computed in place.
     pub(super) fn binary_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> Option<Vec<ir::Value>> {
+        if words(left.width) > WORDS_IN_PLACE_MAX {
+            return None;
+        }
         if operator.is_shift() {
             return self.shifted_words(operator, left, right);
         }
@@ -123,6 +115,11 @@ impl Translator<'_, '_, '_> {
 
     pub(super) fn compare_words(&mut self, operator: BinaryOp, left: Value, right: Value) -> ir::Value {
         let width = left.width;
+        if words(width) > WORDS_IN_PLACE_MAX {
+            let holds = self.binary_by_runtime(operator, left, right);
+            let holds = self.low_word(holds);
+            return self.ins().icmp_imm_u(IntCC::NotEqual, holds, 0);
+        }
         let (mut left, mut right) = (self.words_of(left), self.words_of(right));
         match operator {
             BinaryOp::Eq | BinaryOp::Ne => {

@@ -68,3 +68,18 @@ fn nothing_is_compiled_that_nobody_wants() {
     assert!(!switch.pipeline.is_compiling());
     assert_eq!(switch.pipeline.obstacles(), []);
 }
+
+/// Code for each word of such values would be ten times as long, and take as much longer to compile.
+#[test]
+fn operators_on_very_wide_values_are_calls() {
+    let step = "I.wide = (I.wide << 8w0x64) + I.wide\n".repeat(40);
+    let ingress = format!("I.wide = zext(2048, h.a)\n{step}h.a = I.wide[107:100]\nsm.egress_spec = 9w0x1\nreturn");
+    let blocks = Blocks {
+        more: "slot I.wide: bit<2048> local\n",
+        ingress: &ingress,
+        ..Blocks::default()
+    };
+    let switch = blocks.load_with(options(FastPath::BeforePackets));
+    let code = switch.pipeline.machine_code().expect("its packets take the fast path");
+    assert!(code.len() < 40_000, "{} bytes", code.len());
+}
