@@ -120,7 +120,8 @@ impl Limits {
             kind: ObstacleKind::StateAndCopies,
             stops: self.stops(),
             location: route.place_of_misses(program),
-            text: "reads more than the headers that were emitted, in a program that has changed state before"
+            text: "reads the port of each copy, or more than the headers that were emitted, in a program that has \
+                   changed state before"
                 .to_owned(),
         }
     }

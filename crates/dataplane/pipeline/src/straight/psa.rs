@@ -117,7 +117,9 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
         recirculates,
         noted: clones[0].filter(|_| notes_clones),
         path: sides.parser_reads(program, packet_path).then_some(packet_path),
-        port: sides.parser_reads(program, parser_port).then_some(parser_port),
+        port: sides
+            .place_of_read(program, parser_port)
+            .map(|place| (parser_port, place)),
         misses,
     };
     let hand_over = hand_over.blocks(first.blocks, parsed, zeroed);
@@ -380,8 +382,8 @@ struct HandOver<'a> {
     noted: Option<Location>,
     /// The packet's path, if the egress parser reads it.
     path: Option<SlotId>,
-    /// Its port, if the egress parser reads that. Copies have several.
-    port: Option<SlotId>,
+    /// Its port, if the egress parser reads that, and where. Copies have several.
+    port: Option<(SlotId, Location)>,
     misses: SlotId,
 }
 
@@ -420,13 +422,14 @@ impl HandOver<'_> {
             } else {
                 branch(is_set(fields.drop), dropped, crossing)
             },
-            match self.path.or(self.port) {
-                Some(_) => branch(self.is_copied(), multicast, unicast),
-                None => jumps(Vec::new(), parse),
+            if self.path.is_some() || self.port.is_some() {
+                branch(self.is_copied(), multicast, unicast)
+            } else {
+                jumps(Vec::new(), parse)
             },
             jumps(self.of_unicast(), parse),
             match self.port {
-                Some(_) => jumps(vec![self.miss()], parsed),
+                Some((_, place)) => jumps(vec![self.miss(place)], parsed),
                 None => jumps(self.on_path(NORMAL_MULTICAST), parse),
             },
             ends(vec![self.class()]),
@@ -477,14 +480,14 @@ impl HandOver<'_> {
     fn of_unicast(&self) -> Vec<Statement> {
         let from = self.fields.egress_port;
         let number = |port| build::resize(Expr::Slot(from), self.width(from), self.width(port), false);
-        let port = self.port.map(|port| assign(port, number(port)));
+        let port = self.port.map(|(port, _)| assign(port, number(port)));
         self.on_path(NORMAL_UNICAST).into_iter().chain(port).collect()
     }
 
-    /// The egress parser is executed for each copy.
-    fn miss(&self) -> Statement {
+    /// The egress parser, which reads the port at this location, is executed for each copy.
+    fn miss(&self, location: Location) -> Statement {
         Statement {
-            location: stage(self.program, Role::EgressParser).blocks[0].location,
+            location,
             ..assign(self.misses, build::boolean(true))
         }
     }

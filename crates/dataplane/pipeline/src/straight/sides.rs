@@ -3,7 +3,9 @@
 use super::psa::stage;
 use super::{Refusal, assign, intrinsic, with_actions};
 use forebay_arch::psa;
-use forebay_ir::{Body, BodyId, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build};
+use forebay_ir::{
+    Block, Body, BodyId, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build,
+};
 use forebay_jit::route::only_parses;
 use std::collections::BTreeSet;
 
@@ -83,9 +85,16 @@ impl Sides {
 
     /// Whether the parser after the queue reads a slot.
     pub(super) fn parser_reads(&self, program: &Program, slot: SlotId) -> bool {
-        let mut read_by_parser = BTreeSet::new();
-        read(program, stage(program, Role::EgressParser), &mut read_by_parser);
-        read_by_parser.contains(&slot)
+        self.place_of_read(program, slot).is_some()
+    }
+
+    /// The first location at which the parser after the queue reads a slot, if it does.
+    pub(super) fn place_of_read(&self, program: &Program, slot: SlotId) -> Option<Location> {
+        let parser = stage(program, Role::EgressParser);
+        parser
+            .blocks
+            .iter()
+            .find_map(|block| place_of_read(program, block, slot))
     }
 
     /// The location at which bytes are counted after the queue, if they are.
@@ -113,6 +122,20 @@ fn counting_of_bytes(program: &Program, body: &Body) -> Option<Location> {
         let of_table = counter.into_iter().chain(meter).any(|unit| unit != Unit::Packets);
         statement.or(of_table.then_some(block.location))
     })
+}
+
+/// The first location at which a block of a parser reads a slot, if it does.
+fn place_of_read(program: &Program, block: &Block, slot: SlotId) -> Option<Location> {
+    let reads = |statement: &&Statement| {
+        let mut is_read = false;
+        statement.op.for_each_slot_read(&mut |read| is_read |= read == slot);
+        is_read
+    };
+    let mut decides = false;
+    let terminator = &block.terminator;
+    terminator.for_each_slot_read(program, &mut |read| decides |= read == slot);
+    let statement = block.statements.iter().find(reads).map(|statement| statement.location);
+    statement.or(decides.then_some(block.location))
 }
 
 /// Adds the slots that a body reads, including keys of its tables and headers that it emits.
