@@ -256,6 +256,7 @@ fn trials_without_frames_say_nothing() {
     // Tests of hours would measure nothing.
     let session = Session::open(&test).expect("opens");
     let error = session.in_simulated_time().rfc2544(&mut Silent).expect_err("no device");
+    assert!(error.starts_with("frames of 60 bytes: no frame came back"), "{error}");
     assert!(error.contains("is the device connected"), "{error}");
 }
 

@@ -172,7 +172,7 @@ fn throughput(
     let mut measurer = session.measurer(progress)?;
     let mut found = search_and_confirm(goals, limits.searched, confirmation, &mut measurer)?.remove(0);
     if let Some(silence) = found.silence() {
-        return Err(silence);
+        return Err(format!("frames of {frame_bytes} bytes: {silence}"));
     }
     let ended_by = measurer.ended_by();
     found.limited_by = limits.limited_by(found.limited_by);
