@@ -4,7 +4,7 @@
 use forebay_differential::workers::{Frames, run};
 use forebay_driver::{Options as FrontEnd, compile};
 use forebay_packet::MemoryPort;
-use forebay_pipeline::{Engine, FastPath, NoTrace, Options, Pipeline, Replica};
+use forebay_pipeline::{Engine, FastForm, FastPath, NoTrace, Options, Pipeline, Replica};
 use forebay_switch::{Config, Settled, Spread, Switch};
 use forebay_syntax::source::MemorySources;
 use std::sync::Arc;
@@ -254,19 +254,38 @@ fn recirculated_packets_take_the_fast_path() {
     }
 }
 
+/// Lets a copy for each packet that is copied come round again.
+fn copy_round(pipeline: &Pipeline) {
+    let members = [(3, 0), (0xffff_fffa, 1), (4, 2)].map(|(egress_port, instance)| Replica { egress_port, instance });
+    pipeline.set_multicast_group(1, &members).expect("a group");
+}
+
 /// A multicast group with the port of recirculation: that copy comes round again.
 #[test]
 fn copies_come_round() {
     for text in &programs()[..2] {
         let both = [Engine::Interpreter, Engine::Jit].map(|engine| pipeline(text, engine));
-        for pipeline in &both {
-            let members =
-                [(3, 0), (0xffff_fffa, 1), (4, 2)].map(|(egress_port, instance)| Replica { egress_port, instance });
-            pipeline.set_multicast_group(1, &members).expect("a group");
-        }
+        both.iter().for_each(|pipeline| copy_round(pipeline));
         let frames = bursts(2);
         let [expected, found] = both.each_ref().map(|it| run(it, &frames, 1, &Spread::FiveTuple));
         assert_eq!(expected, found);
         assert_eq!(both[0].differences(&both[1]), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn packets_whose_copies_come_round_take_the_fast_path() {
+    for text in &programs()[..2] {
+        let pipeline = pipeline(text, Engine::Jit);
+        copy_round(&pipeline);
+        let mut switch = Switch::new(pipeline, Config::default());
+        let (near, mut far) = MemoryPort::pair("near", "far", 1024);
+        switch.attach(2, Box::new(near));
+        assert!((0..20).all(|index| far.inject(&frame(2, index))));
+        assert_eq!(switch.settle(0, 100, &mut NoTrace), Settled::Idle);
+        let paths = switch.paths();
+        assert_eq!((paths.further_passes.fast, paths.further_passes.total()), (20, 20));
+        let is_general = |(form, packets): (FastForm, u64)| form == FastForm::General && packets > 0;
+        assert!(!paths.fast().any(is_general), "{paths:?}");
     }
 }

@@ -215,8 +215,9 @@ impl Worker {
             return Some(Leaving { port, packets });
         }
         let view = View::of_burst(&self.pipeline, &pin, self.scratch.shard, &self.arrays);
-        if forms.first.makes_copies() && self.pipeline.loop_port.is_none() && view.snapshot.replication.recirculates() {
-            // Copies may have to go round again, which specialised code cannot detect.
+        // Copies that go round again leave by a port, or what they keep is noted.
+        let goes_round = self.pipeline.loop_port.is_some() || code.kept_by_returns().bytes() > 0;
+        if forms.first.makes_copies() && !goes_round && view.snapshot.replication.recirculates() {
             drop(view);
             end_burst(pin, self.stays_pinned);
             return self.pass_in_general(packets, arrival, verdicts);
