@@ -203,10 +203,11 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the tests of RFC 2544, after a self test, for all frame sizes of the file. One that ends early has what was
-    /// measured by then, which may have taken hours: [`Results::ended_by`].
+    /// measured by then, which may have taken hours: [`Results::ended_by`]. A size of which no frame comes back does not end
+    /// the tests of the others.
     ///
     /// # Errors
-    /// As [`Session::search`], before anything is known of the first size.
+    /// As [`Session::search`], before anything is known of the first size; and when no frame of any size comes back.
     pub fn rfc2544(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         let sizes = self.test.rfc2544_sizes();
         if let (Target::Interfaces(_), Some(longest)) = (&self.test.target, sizes.iter().max()) {
@@ -216,8 +217,12 @@ impl<'a> Session<'a> {
         for (at, size) in sizes.iter().enumerate() {
             let (in_part, why) = match self.rfc2544_of(*size, progress) {
                 Ok(found) => {
+                    let why = found
+                        .ended_by
+                        .clone()
+                        .filter(|why| found.search.silence().as_ref() != Some(why));
                     results.rfc2544.push(found);
-                    (1, results.rfc2544[at].ended_by.clone())
+                    (1, why)
                 }
                 Err(error) if at == 0 => return Err(error),
                 Err(error) => (0, Some(error)),
@@ -225,10 +230,15 @@ impl<'a> Session<'a> {
             if let Some(why) = why {
                 let (part, left) = sizes[at..].split_at(in_part);
                 results.ended_by = Some(rfc2544_ended_by(&why, part, left));
-                break;
+                return Ok(self.finished(results));
             }
         }
-        Ok(self.finished(results))
+        // Of one size it may be what the device does with such frames; of all, it is no device.
+        let silences: Option<Vec<String>> = results.rfc2544.iter().map(|size| size.search.silence()).collect();
+        match silences.as_deref() {
+            Some([first, ..]) => Err(format!("frames of {} bytes: {first}", sizes[0])),
+            _ => Ok(self.finished(results)),
+        }
     }
 
     fn rfc2544_of(&mut self, size: usize, progress: &mut dyn Progress) -> Result<rfc2544::SizeResults, String> {

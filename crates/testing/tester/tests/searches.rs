@@ -260,6 +260,29 @@ fn trials_without_frames_say_nothing() {
     assert!(error.contains("is the device connected"), "{error}");
 }
 
+/// A device may have a smaller MTU than the largest frames.
+#[test]
+fn a_size_of_which_no_frame_comes_back_does_not_end_the_tests_of_others() {
+    let test = read(
+        "description = \"short frames\"\nduration_s = 0.01\nwarm_up_s = 0.02\n\
+         [device]\nprogram = \"crates/testing/tester/tests/programs/short_frames.p4\"\n\
+         [[traffic]]\nname = \"a\"\nfrom = 1\nto = 2\npps = 10_000\nframe = { udp = { bytes = 60 } }\n\
+         [search]\nframe_bytes = [1000, 60]\nmin_pps = 1_000\nduration_scale = 0.01\n",
+    );
+    let session = Session::open(&test).expect("opens");
+    let found = session.in_simulated_time().rfc2544(&mut Silent).expect("results");
+    let [long, short] = &found.rfc2544[..] else {
+        panic!("two sizes: {found:?}")
+    };
+    let why = long.ended_by.as_deref().expect("a reason");
+    assert!(why.starts_with("no frame came back in "), "{why}");
+    assert_eq!((long.throughput_pps, long.loss.len()), (None, 0));
+    assert!(short.throughput_pps.is_some() && short.ended_by.is_none(), "{short:?}");
+    assert_eq!(found.ended_by, None);
+    let text = report::text(&found);
+    assert!(text.contains("; ended early: no frame came back in "), "{text}");
+}
+
 #[test]
 fn a_search_needs_rates() {
     let text = two_into_one("goals = [\"ndr\"]").replace("gbps = 100", "pps = \"max\"");

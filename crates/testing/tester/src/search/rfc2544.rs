@@ -137,11 +137,10 @@ pub fn seconds_min(scale: f64) -> f64 {
 }
 
 /// Runs the tests for a frame size: the session's streams have it. Tests that end early have what was measured by then:
-/// [`SizeResults::ended_by`].
+/// [`SizeResults::ended_by`]. They end after the search if no frame came back.
 ///
 /// # Errors
-/// When nothing is known of the throughput, since a trial cannot be run, the caller stops the first one, or no frame comes
-/// back, in words.
+/// When nothing is known of the throughput, since a trial cannot be run or the caller stops the first one, in words.
 pub fn test_size(
     session: &mut Session<'_>,
     frame_bytes: usize,
@@ -171,10 +170,7 @@ fn throughput(
     let confirmation = Confirmation { trials: 1, seconds };
     let mut measurer = session.measurer(progress)?;
     let mut found = search_and_confirm(goals, limits.searched, confirmation, &mut measurer)?.remove(0);
-    if let Some(silence) = found.silence() {
-        return Err(format!("frames of {frame_bytes} bytes: {silence}"));
-    }
-    let ended_by = measurer.ended_by();
+    let ended_by = measurer.ended_by().or_else(|| found.silence());
     found.limited_by = limits.limited_by(found.limited_by);
     Ok(SizeResults {
         frame_bytes,
