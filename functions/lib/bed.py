@@ -53,12 +53,13 @@ def wait_until(condition, what, seconds=20):
 def iperf3(client, server, *options):
     """What iperf3 counted between a host and a server: `bytes`, `bits_per_second`.
 
-    It waits while the server ends its last test, and while it opens its port again after that.
+    It waits while the server ends its last test, and while it closes its port and opens it again after that.
     """
+    not_yet = ("busy", "Connection refused", "Connection reset")
     for _ in range(20):
         result = json.loads(client.run("iperf3", "-c", server, "-n", "10M", "-J", *options, check=False))
         total = result["end"].get("sum_received") or result["end"].get("sum")
-        if total is not None or not any(word in result.get("error", "") for word in ("busy", "Connection refused")):
+        if total is not None or not any(words in result.get("error", "") for words in not_yet):
             break
         time.sleep(0.5)
     if total is None:
