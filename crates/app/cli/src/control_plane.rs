@@ -421,7 +421,7 @@ mod tests {
         assert!(!is_taken(&["--thrift", "9090"]));
     }
 
-    /// Rights of nobody would be passed over.
+    /// Without `--grpc` no client could use them.
     #[test]
     fn rights_are_for_a_server() {
         for right in [["--grant", "anyone=read"], ["--read-only-role", "viewer"]] {

@@ -367,12 +367,12 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    /// Writes packed bytes to an address, which then is behind them.
+    /// Writes packed bytes at the address in a variable, and moves the address past them.
     pub(super) fn append_packed(&mut self, place: Variable, packed: &Packed) {
         let (target, bytes) = (self.builder.use_var(place), packed.bits / 8);
         self.store_words(target, &packed.words, bytes);
-        let behind = self.address(target, bytes as i32);
-        self.builder.def_var(place, behind);
+        let end = self.address(target, bytes as i32);
+        self.builder.def_var(place, end);
     }
 
     /// Lets the runtime collect what the deparser emits. Not for copies.

@@ -172,7 +172,8 @@ fn learning_rate(
     Ok(())
 }
 
-/// Whether all of so many addresses are learned at a rate; none when frames that the tester did not send leave it open.
+/// Whether a number of addresses is learned completely at a rate. None when the tester did not send all frames, so that it
+/// cannot be said.
 fn learned(
     session: &mut Session<'_>,
     entry: &BridgeEntry,
