@@ -40,6 +40,7 @@ mod packet_log;
 mod parallel;
 mod parquet_columns;
 mod parquet_table;
+mod passes;
 mod port_table;
 mod program;
 mod readiness;

@@ -8,7 +8,7 @@ pub use forebay_files::Compilation;
 use forebay_files::{Report, read_compiled, with_bundle, with_options};
 use forebay_ir::Program;
 use forebay_p4runtime::Bundle;
-use forebay_pipeline::{FastPath, Pipeline};
+use forebay_pipeline::{FastPath, PassSet, Pipeline};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -58,10 +58,11 @@ impl Engine {
     ///
     /// # Errors
     /// When the program cannot be loaded.
-    pub fn load(self, program: Program, fast_path: FastPath) -> Result<Arc<Pipeline>> {
+    pub fn load(self, program: Program, fast_path: FastPath, without_passes: PassSet) -> Result<Arc<Pipeline>> {
         let options = forebay_pipeline::Options {
             engine: self.of_pipeline(),
             fast_path,
+            without_passes,
             ..Default::default()
         };
         load(program, options)

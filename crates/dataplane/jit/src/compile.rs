@@ -11,7 +11,7 @@ use crate::packet_context::Shape;
 use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
 use crate::route::plan::Plan;
-use crate::route::{Notes, Order, PathId, Route};
+use crate::route::{Notes, Order, Pass, PathId, Route, Watch};
 use crate::translate::{Environment, ParserErrors, SLOTS_MAX, StepCounting, Translator, Unit, body_signature};
 use crate::wide_stores;
 use cranelift_codegen::control::ControlPlane;
@@ -67,7 +67,7 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
         arrays: ArraysShape::of(program),
         searched: environment.searched,
     };
-    let function = generate(&mut module, function)?;
+    let function = generate(&mut module, function, &mut |_| ())?;
     finish(&mut module)?;
     let entry = entry_of(&module, function.id);
     // SAFETY: the entry is in the module and of that plan, and the environment has counted.
@@ -75,7 +75,8 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
 }
 
 /// Compiles the fast path of a program, in one of its forms. If the program is too large for all paths through its
-/// parser, the paths in `wanted` are compiled first, then others as far as there is room.
+/// parser, the paths in `wanted` are compiled first, then others as far as there is room. `watch` is told after each
+/// [pass](Pass), by its name, and after `parser`, `translation` and `code-generation`.
 ///
 /// # Panics
 /// When the program [has no fast path](Route::is_blocked), or the order of packets is observable
@@ -89,18 +90,22 @@ pub fn compile_fast_path(
     order: Order,
     step_limit: u64,
     wanted: &[PathId],
+    watch: &mut Watch<'_>,
 ) -> Result<FastPathCode, CompileError> {
     assert!(!route.is_blocked(program, step_limit), "there is a fast path");
     assert!(
         order != Order::Staged || !route.keeps_order(program),
         "the order of packets cannot be seen"
     );
-    let plan = Plan::new(program, route, order, step_limit, wanted);
+    let plan = Plan::new(program, route, order, step_limit, wanted, watch);
     let mut translated = TranslatedFastPath::new(program, route, &plan, order, step_limit, SLOTS_MAX)?;
     if translated.packets.is_crowded() || translated.hashes.as_ref().is_some_and(Function::is_crowded) {
         translated = TranslatedFastPath::new(program, route, &plan, order, step_limit, SLOTS_WHERE_CROWDED)?;
     }
-    translated.generate()
+    watch("translation");
+    let code = translated.generate(watch);
+    watch("code-generation");
+    code
 }
 
 /// The fast path of a program in Cranelift's representation.
@@ -170,10 +175,10 @@ impl TranslatedFastPath {
         })
     }
 
-    fn generate(mut self) -> Result<FastPathCode, CompileError> {
+    fn generate(mut self, watch: &mut Watch<'_>) -> Result<FastPathCode, CompileError> {
         let module = &mut self.module;
-        let packets = generate(module, self.packets)?;
-        let hashes = self.hashes.map(|hashes| generate(module, hashes)).transpose()?;
+        let packets = generate(module, self.packets, watch)?;
+        let hashes = self.hashes.map(|hashes| generate(module, hashes, watch)).transpose()?;
         finish(module)?;
         let entries = Entries {
             packets: entry_of(module, packets.id),
@@ -274,8 +279,8 @@ fn may_reach(program: &Program, body: &Body, limit: u64) -> bool {
 /// A function in Cranelift's representation.
 struct Function {
     id: FuncId,
-    /// Whether it has a loop that makes copies of a packet.
-    makes_copies: bool,
+    /// Whether words are stored [together](wide_stores), since it has a loop that makes copies of a packet.
+    joins_stores: bool,
     context: CodegenContext,
 }
 
@@ -316,19 +321,23 @@ fn translate<'a>(
     builder.finalize(module.target_config());
     Ok(Function {
         id,
-        makes_copies: matches!(unit, Unit::Route(_, plan, _) if plan.makes_copies()),
+        joins_stores: match unit {
+            Unit::Route(route, plan, _) => plan.makes_copies() && !route.without.has(Pass::WideStores),
+            Unit::Graph(..) | Unit::Hashes(..) => false,
+        },
         context,
     })
 }
 
 /// Generates the machine code of a function. This takes most of the compile time.
-fn generate(module: &mut JITModule, mut function: Function) -> Result<Function, CompileError> {
+fn generate(module: &mut JITModule, mut function: Function, watch: &mut Watch<'_>) -> Result<Function, CompileError> {
     forebay_budget::check();
     let context = &mut function.context;
-    if function.makes_copies {
+    if function.joins_stores {
         let optimized = context.optimize(module.isa(), &mut ControlPlane::default());
         optimized.map_err(|error| module_error(&error.into()))?;
         wide_stores::join(context);
+        watch(Pass::WideStores.name());
     }
     let defined = module.define_function(function.id, context);
     defined.map_err(|error| module_error(&error))?;

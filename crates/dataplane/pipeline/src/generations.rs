@@ -163,7 +163,8 @@ impl Generations {
     /// Compiles a variant.
     pub(crate) fn compile(&self, generation: usize, order: Order) {
         let compiled = self.generation(generation);
-        let compile = || compile_fast_path(&self.program, &self.route, order, self.step_limit, &compiled.wanted);
+        let (program, route, wanted) = (&self.program, &self.route, &compiled.wanted);
+        let compile = || compile_fast_path(program, route, order, self.step_limit, wanted, &mut |_| ());
         compiled.form(order).code.get_or_init(compile);
     }
 

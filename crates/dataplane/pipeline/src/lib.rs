@@ -48,7 +48,7 @@ pub use forebay_arch::psa::PORT_RECIRCULATE as RECIRCULATION_PORT;
 /// The value of `egress_spec` that drops a v1model packet.
 pub use forebay_arch::v1model::DROP_PORT;
 pub use forebay_exec::{Event, NoTrace, Tracer};
-pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Stops};
+pub use forebay_jit::route::{BailOut, Obstacle, ObstacleKind, Pass, PassSet, Stops};
 pub use forebay_tables::{ColorCounts, CounterValue, TokenRate};
 pub use frame_buffer::FrameBuffer;
 pub use load::{BesideWorkers, EXPIRY_PROFILES, Engine, FastPath, GROUP_WEIGHT_MAX, Options, Pipeline};

@@ -14,6 +14,7 @@ use crate::storage::Storage;
 use crate::straight;
 use forebay_ir::pipeline::{End, Finish};
 use forebay_ir::{Architecture, CustomCrc, Op, Program, TableId, Unit};
+use forebay_jit::route::PassSet;
 use forebay_jit::{RegisterBanks, default_slot, key_spec};
 use forebay_tables::crc::{Crc, CrcParameters};
 use forebay_tables::{
@@ -98,6 +99,8 @@ pub struct Options {
     pub packet_limit: u32,
     /// When the fast path is compiled.
     pub fast_path: FastPath,
+    /// Passes that the fast path is compiled without.
+    pub without_passes: PassSet,
     /// What threads do first that compile beside packets.
     pub beside_workers: BesideWorkers,
     /// The most bytes of registers, counters, meters and table entries together; `None` for no limit.
@@ -119,6 +122,7 @@ impl Default for Options {
             clone_limit: 100,
             packet_limit: 65_535,
             fast_path: FastPath::BeforePackets,
+            without_passes: PassSet::NONE,
             beside_workers: BesideWorkers::default(),
             memory_limit: None,
             workers: 1,

@@ -27,8 +27,8 @@ use crate::straight::{self, Refusal, Straight, clones, psa_clones, straight};
 use forebay_budget::{Budget, Stop};
 use forebay_ir::{Architecture, Location, Program};
 use forebay_jit::graph::GraphCode;
-use forebay_jit::route::{Obstacle, ObstacleKind, Order, Route, Stops};
-use forebay_jit::{CompileError, FastPathCode, Forms, compile_graph};
+use forebay_jit::route::{Obstacle, ObstacleKind, Order, Pass, Route, Stops, Watch};
+use forebay_jit::{CompileError, FastPathCode, Forms, compile_fast_path, compile_graph};
 use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -93,7 +93,7 @@ impl MachineCode {
         if options.engine == Engine::Interpreter {
             return Ok(None);
         }
-        let (straight, mut route) = match straight_form(program, layout) {
+        let (straight, mut route) = match straight_form(program, layout, options) {
             Ok(straight) => straight,
             Err(refusal) => return MachineCode::of_graph(program, options, refusal.obstacle()).map(Some),
         };
@@ -389,19 +389,41 @@ fn compile_first(generations: &Generations, budget: Option<Arc<Budget>>) {
 }
 
 /// The program of the fast path, and how a packet goes through it; a refusal if the program has none.
-fn straight_form<'a>(program: &'a Program, layout: Option<&Layout>) -> Result<(Cow<'a, Program>, Route), Refusal> {
-    match layout {
-        Some(layout) => Ok(straight::v1model::straight(program, layout)),
-        None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route)),
-    }
+fn straight_form<'a>(
+    program: &'a Program,
+    layout: Option<&Layout>,
+    options: &Options,
+) -> Result<(Cow<'a, Program>, Route), Refusal> {
+    let (straight, mut route) = match layout {
+        Some(layout) => straight::v1model::straight(program, layout),
+        None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route))?,
+    };
+    route.without = options.without_passes;
+    Ok((straight, route))
 }
 
 /// Specialised code as text; `None` if the program has none.
-pub(crate) fn specialised_text(program: &Program, step_limit: u64) -> Option<String> {
+pub(crate) fn specialised_text(program: &Program, options: &Options) -> Option<String> {
     let layout = Layout::of(program).ok()?;
-    let (straight, route) = straight_form(program, layout.as_ref()).ok()?;
+    let (straight, route) = straight_form(program, layout.as_ref(), options).ok()?;
     let unrolled = route.unrolled(&straight);
-    route.text(unrolled.as_ref().unwrap_or(&straight), step_limit)
+    route.text(unrolled.as_ref().unwrap_or(&straight), options.step_limit)
+}
+
+/// Compiles specialised code once more, and lets `watch` know after each step which one it was. `None` if the program has
+/// none.
+pub(crate) fn watch_passes(program: &Program, options: &Options, watch: &mut Watch<'_>) -> Option<()> {
+    let layout = Layout::of(program).ok()?;
+    let (straight, route) = straight_form(program, layout.as_ref(), options).ok()?;
+    watch("architecture");
+    let unrolled = route.unrolled(&straight);
+    watch(Pass::Unrolling.name());
+    let straight = unrolled.as_ref().unwrap_or(&straight);
+    if route.is_blocked(straight, options.step_limit) {
+        return None;
+    }
+    let compiled = compile_fast_path(straight, &route, Order::Cached, options.step_limit, &[], watch);
+    compiled.ok().map(drop)
 }
 
 fn general(program: &Program, options: &Options) -> Result<Box<GraphCode>, CompileError> {

@@ -6,7 +6,7 @@ use crate::malformed::{Damage, MixedTraffic, mixed};
 use crate::measure::load;
 use crate::ports::FramePort;
 use crate::workload::Workload;
-use forebay_pipeline::Engine;
+use forebay_pipeline::{Engine, PassSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ pub struct Account {
 /// # Errors
 /// When the program cannot be loaded, and when the books do not balance.
 pub fn account(workload: &dyn Workload, engine: Engine, packets: u64, share: f64) -> Result<Account, BenchError> {
-    let pipeline = load(workload, engine)?;
+    let pipeline = load(workload, engine, PassSet::NONE)?;
     let count = FRAMES_MAX.min(packets.try_into().unwrap_or(FRAMES_MAX));
     let MixedTraffic { frames, damaged } = mixed(&workload.frames(), count, share, 1);
     let rounds = packets as f64 / count as f64;

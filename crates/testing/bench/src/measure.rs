@@ -8,7 +8,7 @@ use crate::frames::FrameSet;
 use crate::malformed::mixed;
 use crate::ports::FramePort;
 use crate::workload::{Scale, Twin, Updates, Workload, Writer};
-use forebay_pipeline::{Engine, PathCounters, Pipeline};
+use forebay_pipeline::{Engine, PassSet, PathCounters, Pipeline};
 use forebay_ports::{allowed_processors, pin_to_processor};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +41,8 @@ pub struct Options {
     pub round: Duration,
     /// Programs time one of this many packets: see [`Compiled::sampling_delays`].
     pub delay_sample: Option<u64>,
+    /// Passes that the programs' fast path is compiled without.
+    pub without_passes: PassSet,
 }
 
 impl Default for Options {
@@ -49,6 +51,7 @@ impl Default for Options {
             rounds: 5,
             round: Duration::from_millis(200),
             delay_sample: None,
+            without_passes: PassSet::NONE,
         }
     }
 }
@@ -171,9 +174,7 @@ pub fn measure(
 ) -> Result<Vec<Measured>, BenchError> {
     let prepared = jobs.iter().map(|job| {
         let name = job.workload.name();
-        prepare(job, options.delay_sample, &mut |doing| {
-            progress(&format!("{name}: {doing}"))
-        })
+        prepare(job, options, &mut |doing| progress(&format!("{name}: {doing}")))
     });
     let mut prepared = prepared.collect::<Result<Vec<_>, BenchError>>()?;
     for round in 0..=options.rounds {
@@ -203,7 +204,7 @@ pub fn measure(
 /// Fills tables, makes traffic, checks that all agree.
 fn prepare(
     job: &Job<'_>,
-    delay_sample: Option<u64>,
+    options: &Options,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Measured, Vec<Crew>), BenchError> {
     let Job {
@@ -213,7 +214,9 @@ fn prepare(
     } = job;
     progress("entries");
     let twin = workload.twin();
-    let pipelines = engines.iter().map(|engine| Ok((*engine, load(*workload, *engine)?)));
+    let pipelines = engines
+        .iter()
+        .map(|engine| Ok((*engine, load(*workload, *engine, options.without_passes)?)));
     let pipelines = pipelines.collect::<Result<Vec<_>, BenchError>>()?;
     progress("traffic");
     let frames = workload.frames();
@@ -230,7 +233,7 @@ fn prepare(
         figures: Vec::new(),
         cycles: CycleCounter::calibrated(),
     };
-    let crews = crews(*workload, &pipelines, twin.as_ref(), &shares, delay_sample);
+    let crews = crews(*workload, &pipelines, twin.as_ref(), &shares, options.delay_sample);
     Ok((measured, crews))
 }
 
@@ -238,9 +241,10 @@ fn prepare(
 ///
 /// # Errors
 /// When the program does not compile or its entries do not suit it.
-pub fn load(workload: &dyn Workload, engine: Engine) -> Result<Arc<Pipeline>, BenchError> {
+pub fn load(workload: &dyn Workload, engine: Engine, without_passes: PassSet) -> Result<Arc<Pipeline>, BenchError> {
     let options = forebay_pipeline::Options {
         engine,
+        without_passes,
         ..Default::default()
     };
     let pipeline = Arc::new(Pipeline::load_with(workload.compile()?, options)?);

@@ -5,7 +5,7 @@ use forebay_bench::measure::Contender;
 use forebay_bench::report;
 use forebay_bench::workload::{Aggregate, Custom, Disaggregate, IotScale, L3, PortForward, Scale};
 use forebay_bench::{BenchError, Job, Options, Workload, measure};
-use forebay_pipeline::Engine;
+use forebay_pipeline::{Engine, PassSet};
 use std::time::Duration;
 
 const SCALE: Scale = Scale {
@@ -16,6 +16,7 @@ const SCALE: Scale = Scale {
 
 const SHORT: Options = Options {
     delay_sample: None,
+    without_passes: PassSet::NONE,
     rounds: 2,
     round: Duration::from_millis(1),
 };

@@ -6,7 +6,7 @@ use forebay_bench::malformed::mixed;
 use forebay_bench::measure::load;
 use forebay_bench::workload::{Aggregate, Disaggregate, IotScale, L2, L3, PortForward, Scale, Workload};
 use forebay_bench::{BenchError, FrameSet};
-use forebay_pipeline::Engine;
+use forebay_pipeline::{Engine, PassSet};
 use std::sync::Arc;
 
 const FRAMES: usize = 4_000;
@@ -26,7 +26,7 @@ fn traffic(workload: &dyn Workload) -> FrameSet {
 
 fn compare(workload: &dyn Workload, frames: FrameSet) -> Result<(), BenchError> {
     let (frames, numbers) = (Arc::new(frames), workload.ports());
-    let pipeline = load(workload, Engine::Interpreter)?;
+    let pipeline = load(workload, Engine::Interpreter, PassSet::NONE)?;
     let program = Witness::new("interp", &numbers, &frames, |ports| {
         Box::new(Compiled::new(pipeline.clone(), ports))
     });

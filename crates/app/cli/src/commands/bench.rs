@@ -3,6 +3,7 @@
 use super::Status;
 use crate::bench_rows::{Group, HasErrors, WhatArguments, groups};
 use crate::output;
+use crate::passes::PassArguments;
 use anyhow::Result;
 use forebay_bench::{Job, Options, account, report};
 use serde_json::json;
@@ -36,6 +37,8 @@ pub struct Arguments {
     /// Time one of N packets, as `forebay run --delay-sample` does, to measure what that costs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     delay_sample: Option<u64>,
+    #[command(flatten)]
+    passes: PassArguments,
     /// Send traffic of which this share is malformed, and tell what became of every packet
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     malformed: Option<f64>,
@@ -75,6 +78,7 @@ fn measure_all(arguments: &Arguments, groups: &[Group]) -> Result<Status> {
         rounds: arguments.rounds as usize,
         round: Duration::from_millis(arguments.round_ms),
         delay_sample: arguments.delay_sample,
+        without_passes: arguments.passes.without(),
     };
     let mut results = Vec::new();
     for group in groups {

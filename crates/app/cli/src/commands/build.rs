@@ -3,6 +3,7 @@
 use super::Status;
 use crate::files;
 use crate::output;
+use crate::passes::{self, PassArguments};
 use crate::program::{self, Compilation, Engine, ProgramArguments};
 use crate::slow_path;
 use anyhow::Result;
@@ -46,6 +47,11 @@ pub struct Arguments {
     /// What to write besides
     #[arg(long, value_name = "WHAT", value_enum)]
     emit: Vec<Emit>,
+    /// Compile specialised code and say how long each pass took
+    #[arg(long)]
+    time_passes: bool,
+    #[command(flatten)]
+    passes: PassArguments,
     /// Write a P4Info without what is newer than this version of P4Runtime: 1.3 or 1.5
     #[arg(long, value_name = "VERSION", default_value = "1.5")]
     p4info_version: Version,
@@ -92,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         all.push(("resources.json".to_string(), serde_json::to_string_pretty(resources)?));
         all.push(("placement.svg".to_string(), resources.drawing()));
     }
-    let pipeline = Engine::Jit.load(program, FastPath::Planned);
+    let pipeline = Engine::Jit.load(program, FastPath::Planned, arguments.passes.without());
     if arguments.emit.contains(&Emit::Specialised)
         && let Ok(pipeline) = &pipeline
     {
@@ -100,6 +106,9 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         let text = pipeline.specialised_text().unwrap_or_else(none);
         all.push(("specialised.txt".to_string(), text));
     }
+    let times = arguments
+        .time_passes
+        .then(|| pipeline.as_ref().ok().and_then(|pipeline| passes::times(pipeline)));
     for (name, text) in all {
         let path = folder.join(name);
         files::write(&path, text)?;
@@ -116,6 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             "fits": fits,
             "slow_path": slow_path,
             "not_executable": not_executable,
+            "passes": times.flatten().map(|times| passes::json(&times)),
         }))?;
     } else {
         if let Some(note) = note(&pipeline) {
@@ -123,6 +133,10 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         }
         if let Some(resources) = &resources {
             output::print(&format!("{resources}\n"))?;
+        }
+        if let Some(times) = times {
+            let none = || "No pass ran: the program has no fast path.\n".to_string();
+            output::print(&times.map_or_else(none, |times| passes::table(&times)))?;
         }
         output::print(&written.iter().map(|path| format!("{path}\n")).collect::<String>())?;
     }

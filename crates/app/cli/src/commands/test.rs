@@ -3,6 +3,7 @@
 use super::Status;
 use crate::files;
 use crate::junit::Junit;
+use crate::passes::PassArguments;
 use crate::program::{self, Compilation, CompileOptions, Engine};
 use crate::stf_file;
 use crate::test_report::{Detail, Ran};
@@ -48,6 +49,8 @@ pub struct Arguments {
     /// same
     #[arg(long, value_enum, default_value_t = Device::Switch, conflicts_with = "trace")]
     switch: Device,
+    #[command(flatten)]
+    passes: PassArguments,
     /// Print the results as JSON
     #[arg(long, conflicts_with = "trace")]
     json: bool,
@@ -234,7 +237,8 @@ fn run_test(
     arguments: &Arguments,
     trace: &mut String,
 ) -> Result<Outcome> {
-    let load = |engine: Engine| engine.load(program.clone(), FastPath::BeforePackets);
+    let without = arguments.passes.without();
+    let load = |engine: Engine| engine.load(program.clone(), FastPath::BeforePackets, without);
     if arguments.switch == Device::Chip {
         let engine = match arguments.engine {
             Engines::Interp => Engine::Interp,

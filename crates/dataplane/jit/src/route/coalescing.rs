@@ -7,10 +7,10 @@
 //! slot is not read before the copy. Fields that are already in the packet keep their position: they do not become
 //! others.
 
-use super::Route;
 use super::flow::{Flow, FlowBlock};
 use super::jump_threading::written_by_actions;
 use super::live_sets::FlowLiveness;
+use super::{Pass, Route};
 use crate::body_liveness::step;
 use forebay_ir::{DataItem, Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +25,12 @@ pub(super) fn coalesce(
     extracted: &[HeaderId],
     live: Vec<IndexSet>,
 ) -> Vec<IndexSet> {
+    if [Pass::DeadStores, Pass::Coalescing]
+        .iter()
+        .any(|pass| route.without.has(*pass))
+    {
+        return live;
+    }
     let liveness = FlowLiveness::with(program, route, live);
     let pairs = pairs(&liveness, flow, extracted);
     let live = liveness.into_sets();

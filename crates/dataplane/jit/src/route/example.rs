@@ -1,6 +1,6 @@
 //! Small programs and their routes, for tests.
 
-use super::{Cloning, DropWhen, Route};
+use super::{Cloning, DropWhen, PassSet, Route};
 use forebay_ir::{Architecture, BodyId, Program, Slot, SlotId, SlotKind};
 
 /// A route through the bodies `P` (parser), `I` (ingress), `D` (deparser) and `E` (all others). Packets leave by the
@@ -36,6 +36,7 @@ pub(super) fn route(program: &Program, port: &str) -> Route {
         fixed: Vec::new(),
         cloning: Cloning::default(),
         leaving: None,
+        without: PassSet::NONE,
     }
 }
 

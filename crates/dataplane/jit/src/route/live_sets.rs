@@ -7,7 +7,7 @@
 use super::flow::{Flow, FlowBlock, Joint};
 use super::jump_threading::written_by_actions;
 use super::specialise::emitted;
-use super::{ClonedFrame, Route};
+use super::{ClonedFrame, Pass, Route};
 use crate::body_liveness::{LiveAtEnds, after_terminator, before_actions, live_before, read_by_terminator, step};
 use forebay_ir::{BlockId, Header, HeaderId, IndexSet, Op, Program, SlotId, Terminator};
 use std::collections::HashMap;
@@ -244,8 +244,10 @@ fn sources_read(program: &Program, sources: &[(SlotId, super::Source)], live: &I
 /// Removes dead stores from the flow after the parser. Returns the slots live at the beginning of each block.
 pub(super) fn remove_dead_stores(program: &Program, route: &Route, flow: &mut Flow) -> Vec<IndexSet> {
     let liveness = FlowLiveness::solved(program, route, flow);
-    for block in &mut flow.blocks {
-        liveness.remove_dead_stores(block);
+    if !route.without.has(Pass::DeadStores) {
+        flow.blocks
+            .iter_mut()
+            .for_each(|block| liveness.remove_dead_stores(block));
     }
     liveness.into_sets()
 }

@@ -10,7 +10,7 @@
 //! neither reads nor writes what its actions write. Then it can be applied before the first copy is made.
 
 use super::flow::{Flow, slots_of_decision};
-use super::{Route, Source};
+use super::{Pass, Route, Source};
 use crate::analysis::actions_of;
 use forebay_ir::{BlockId, Body, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::BTreeSet;
@@ -22,6 +22,9 @@ pub(crate) fn once_for_copies(
     flow: &Flow,
     replicate: BlockId,
 ) -> Vec<(TableId, BlockId)> {
+    if route.without.has(Pass::TablesOnce) {
+        return Vec::new();
+    }
     let blocks = (0..).map(BlockId).zip(&flow.blocks);
     let applied = blocks.filter(|(_, block)| block.copies == Some(replicate));
     let applied = applied.filter_map(|(id, block)| Some((block.block.terminator.applied_table()?, id)));

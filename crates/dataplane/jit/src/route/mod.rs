@@ -32,6 +32,7 @@ pub(crate) mod live_sets;
 pub(crate) mod look_up_hoisting;
 pub(crate) mod loop_invariant_tables;
 mod obstacles;
+mod passes;
 pub(crate) mod plan;
 mod specialise;
 mod text;
@@ -42,6 +43,7 @@ mod verify;
 pub use bail_out::BailOut;
 use forebay_ir::{BodyId, Location, Program, SlotId};
 pub use obstacles::{Obstacle, ObstacleKind, Stops, only_parses};
+pub use passes::{Pass, PassSet, Watch};
 pub use plan::PathId;
 pub(crate) use uses::Notes;
 pub use uses::varbit_length;
@@ -108,6 +110,8 @@ pub struct Route {
     /// [goes on](crate::Verdict::GoesOn) in general code from there, so nothing that ingress has done is repeated.
     /// Without these slots, packets with a [request](Route::requests) bail out.
     pub leaving: Option<Vec<SlotId>>,
+    /// The passes that are left out.
+    pub without: PassSet,
 }
 
 /// How clones of packets are made. By default, cloned packets bail out.

@@ -20,7 +20,7 @@ use super::limits::Limits;
 use super::live_sets::{Crossings, FlowLiveness, crossings, remove_dead_stores, written_before};
 use super::look_up_hoisting::Early;
 use super::specialise::{Special, fold, specialise, substitute_op, written};
-use super::{BailOut, Notes, Order, Route, verify};
+use super::{BailOut, Notes, Order, Pass, Route, Watch, verify};
 use crate::analysis::{CursorFact, varbits_up_to_length};
 use forebay_bits::Bits;
 use forebay_ir::{BlockId, DataItem, Expr, Header, HeaderId, IndexSet, KeySet, Op, Program, SlotId, Terminator};
@@ -210,18 +210,27 @@ struct Place {
 
 impl Plan {
     /// The plan of a program's parser. The paths in `wanted` are preferred to others, earlier ones to later ones.
-    pub(crate) fn new(program: &Program, route: &Route, order: Order, step_limit: u64, wanted: &[PathId]) -> Plan {
+    pub(crate) fn new(
+        program: &Program,
+        route: &Route,
+        order: Order,
+        step_limit: u64,
+        wanted: &[PathId],
+        watch: &mut Watch<'_>,
+    ) -> Plan {
         Planner {
             notes: route.notes(program, order),
             wanted: wanted.iter().copied().zip(0..).collect(),
-            ..Planner::new(program, route, step_limit, Depth::Full)
+            ..Planner::new(program, route, step_limit, Depth::Full, watch)
         }
         .plan()
     }
 
     /// What the [plan](Plan::new) of a program leaves out. Nothing is planned beyond the flows after the parser.
     pub(super) fn outline(program: &Program, route: &Route, step_limit: u64) -> Limits {
-        Planner::new(program, route, step_limit, Depth::Limits).plan().limits
+        Planner::new(program, route, step_limit, Depth::Limits, &mut |_| ())
+            .plan()
+            .limits
     }
 
     /// Whether packets may be copied.
@@ -264,6 +273,7 @@ enum Depth {
 }
 
 struct Planner<'a> {
+    watch: &'a mut Watch<'a>,
     program: &'a Program,
     route: &'a Route,
     depth: Depth,
@@ -294,8 +304,9 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(program: &'a Program, route: &'a Route, step_limit: u64, depth: Depth) -> Self {
+    fn new(program: &'a Program, route: &'a Route, step_limit: u64, depth: Depth, watch: &'a mut Watch<'a>) -> Self {
         Planner {
+            watch,
             program,
             route,
             depth,
@@ -339,6 +350,7 @@ impl<'a> Planner<'a> {
             self.looked_at += 1;
             self.plan.nodes[id.0] = self.tree(id, place, path);
         }
+        (self.watch)("parser");
         self.leaves();
         self.plan
     }
@@ -633,6 +645,7 @@ impl<'a> Planner<'a> {
         }
         let known = path.known.values();
         let mut special = specialise(self.program, self.route, &known);
+        (self.watch)(Pass::Folding.name());
         let program = &special.program;
         let replicates = self.route.may_replicate(program);
         let plain = Flow::of_bodies(program, self.route);
@@ -661,13 +674,19 @@ impl<'a> Planner<'a> {
             return Next::BailOut(BailOut::TooLarge);
         }
         let live = remove_dead_stores(program, self.route, &mut flow);
-        verify::after("removal of dead stores", &flow, true);
+        self.ran(Pass::DeadStores, &flow);
         let live = coalesce(&mut special.program, self.route, &mut flow, &path.extracted, live);
         let program = &special.program;
-        verify::after("coalescing", &flow, true);
+        self.ran(Pass::Coalescing, &flow);
         verify::code_after("coalescing", program, &flow);
         let liveness = FlowLiveness::with(program, self.route, live);
         let written_before = written_before(program, self.route, &flow);
+        let early = if self.route.without.has(Pass::LookUpHoisting) {
+            Early::default()
+        } else {
+            Early::of(program, self.route, &flow)
+        };
+        self.ran(Pass::LookUpHoisting, &flow);
         self.plan.leaves.push(Leaf {
             known,
             cursor: path.cursor,
@@ -683,7 +702,7 @@ impl<'a> Planner<'a> {
             misses,
             notes: self.notes,
             crossings: crossings(program, &liveness, &flow, &written_before),
-            early: Early::of(program, self.route, &flow),
+            early,
             written_before,
             written: written(program, self.route),
             needed: needed(program, liveness.into_sets().swap_remove(0)),
@@ -704,27 +723,33 @@ impl<'a> Planner<'a> {
         replicates: bool,
     ) -> Option<Flow> {
         let (program, route) = (&special.program, self.route);
+        let (blocks_max, size_max) = if route.without.has(Pass::JumpThreading) {
+            (0, 0)
+        } else {
+            let size_max = plain.size(program) + self.threaded_left;
+            (plain.blocks.len() + self.blocks_left, size_max)
+        };
         let threading = Threading {
             program,
             route,
             emitted: special.emitted.as_deref().unwrap_or(&[]),
-            blocks_max: plain.blocks.len() + self.blocks_left,
-            size_max: plain.size(program) + self.threaded_left,
+            blocks_max,
+            size_max,
         };
         let mut facts = path.facts.clone();
         facts.extend(known);
         verify::after("sequence of bodies", &plain, false);
-        let thread = |flow: &Flow, facts| {
+        let thread = |planner: &mut Self, flow: &Flow, facts| {
             let threaded = threading.thread(flow, facts);
-            verify::after("jump threading", &threaded, true);
+            planner.ran(Pass::JumpThreading, &threaded);
             threaded
         };
         if !replicates {
-            return Some(thread(&plain, facts));
+            return Some(thread(self, &plain, facts));
         }
         let with_copies = plain.clone().with_copies();
         verify::after("addition of copies", &with_copies, false);
-        let copied = thread(&with_copies, facts.clone());
+        let copied = thread(self, &with_copies, facts.clone());
         if self.can_copy(special, path, &copied) {
             return Some(copied);
         }
@@ -733,7 +758,13 @@ impl<'a> Planner<'a> {
             return None;
         }
         self.plan.limits.paths_without_copies += 1;
-        Some(thread(&plain, facts))
+        Some(thread(self, &plain, facts))
+    }
+
+    /// Verifies the flow that a pass has made, and reports the pass.
+    fn ran(&mut self, pass: Pass, flow: &Flow) {
+        verify::after(pass.name(), flow, true);
+        (self.watch)(pass.name());
     }
 
     /// Whether all copies can be put together in their memory: the headers that may be emitted consist of whole bytes,

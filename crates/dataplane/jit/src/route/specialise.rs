@@ -1,7 +1,7 @@
 //! Specialises a program for known values of slots after the parser.
 
-use super::Route;
 use super::known::Known;
+use super::{Pass, Route};
 use forebay_bits::Bits;
 use forebay_ir::{Block, Body, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, passes};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,9 @@ pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<Slot
         .map(|(slot, value)| (*slot, value.clone()))
         .collect();
     substitute(&mut program, &constant);
-    passes::optimize(&mut program);
+    if !route.without.has(Pass::Folding) {
+        passes::optimize(&mut program);
+    }
     Special {
         emitted: emitted(&program, route),
         program,

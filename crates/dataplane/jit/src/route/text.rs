@@ -32,7 +32,7 @@ impl Route {
         if self.is_blocked(program, step_limit) {
             return None;
         }
-        let plan = Plan::new(program, self, Order::Cached, step_limit, &[]);
+        let plan = Plan::new(program, self, Order::Cached, step_limit, &[], &mut |_| ());
         let printer = Printer {
             route: self,
             plan: &plan,

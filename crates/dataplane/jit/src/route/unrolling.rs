@@ -10,11 +10,11 @@
 //! decide whether a loop continues. The same statements and terminators are executed as before, so a packet takes as
 //! many steps. A body whose loops cannot be unrolled stays as it is.
 
-use super::Route;
 use super::facts::Facts;
 use super::flow::{slots_of, slots_of_decision};
 use super::jump_threading::{learn_from, simplify, thread_terminator};
 use super::obstacles::loop_heads;
+use super::{Pass, Route};
 use forebay_ir::{Block, BlockId, Body, BodyId, Op, Program, SlotId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,9 @@ const BLOCKS_MAX: usize = 1_000;
 impl Route {
     /// The program with the loops of its controls unrolled, if it has loops.
     pub fn unrolled(&self, program: &Program) -> Option<Program> {
+        if self.without.has(Pass::Unrolling) {
+            return None;
+        }
         let unrolled: Vec<(BodyId, Body)> = self
             .bodies_with_actions(program)
             .into_iter()

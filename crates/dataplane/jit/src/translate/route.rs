@@ -13,7 +13,7 @@ use crate::route::facts::Facts;
 use crate::route::flow::{Joint, Stage};
 use crate::route::flow_keys::FlowKeys;
 use crate::route::plan::{Leaf, Next, Node, NodeId, Plan, Planned};
-use crate::route::{Argument, BailOut, Order, Route, Source};
+use crate::route::{Argument, BailOut, Order, Pass, Route, Source};
 use crate::tables::TableLayout;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
@@ -134,7 +134,11 @@ impl<'a> Translator<'_, 'a, '_> {
             learns: self.program.learns(table),
         });
         let wanting: Vec<Wanting> = wanting.collect();
-        let arrays = ArrayId::far(self.program, &self.environment.banks);
+        let arrays = if route.without.has(Pass::FlowTrail) {
+            Vec::new()
+        } else {
+            ArrayId::far(self.program, &self.environment.banks)
+        };
         let is_called = |table: &&Wanting| table.layout.search.is_none() || table.layout.members.is_some();
         let calls = wanting.iter().filter(is_called).count();
         let bytes = |table: &Wanting| {

@@ -12,7 +12,7 @@ use forebay_ir::{
     BinaryOp, BodyId, Expr, Header, HeaderField, Op, Program, Slot, SlotId, SlotKind, build, text, verify,
 };
 use forebay_jit::route::{
-    Argument, Arguments, Cloning, DropWhen, Order, PathId, Replication, Route, SendsBack, Source,
+    Argument, Arguments, Cloning, DropWhen, Order, Pass, PassSet, PathId, Replication, Route, SendsBack, Source,
 };
 use forebay_jit::{
     CopyVerdict, FastPath, FastPathCode, Forms, Frame, Frames, Memory, NotedClones, Rewriting, Seed, SentBack,
@@ -121,6 +121,7 @@ fn route(program: &Program) -> Route {
             ..Cloning::default()
         },
         leaving: None,
+        without: PassSet::NONE,
     }
 }
 
@@ -574,7 +575,14 @@ fn rejected_go_on<'a>(program: &Program, packets: &[Vec<u8>], objects: &impl Fn(
         ..route(program)
     };
     let code = |paths: &[PathId]| {
-        let code = forebay_jit::compile_fast_path(program, &lenient, Order::RunToCompletion, STEP_LIMIT, paths);
+        let code = forebay_jit::compile_fast_path(
+            program,
+            &lenient,
+            Order::RunToCompletion,
+            STEP_LIMIT,
+            paths,
+            &mut |_| (),
+        );
         code.expect("it compiled without these paths")
     };
     let strict = code(&[]);
@@ -627,13 +635,18 @@ impl Totals {
     /// Compares the forms of a program with the interpreter.
     fn add_program(&mut self, seed: u64) {
         let (program, mut random) = program_of(seed);
-        let route = route(&program);
+        // Every fourth program is compiled without one of the passes.
+        let left_out = Pass::ALL[(seed / 4) as usize % Pass::ALL.len()];
+        let route = Route {
+            without: (seed % 4 == 3).then_some(left_out).into_iter().collect(),
+            ..route(&program)
+        };
         if route.is_blocked(&program, STEP_LIMIT) {
             self.without += 1;
             return;
         }
         let form = |order| {
-            let code = forebay_jit::compile_fast_path(&program, &route, order, STEP_LIMIT, &[]);
+            let code = forebay_jit::compile_fast_path(&program, &route, order, STEP_LIMIT, &[], &mut |_| ());
             code.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
         };
         let straight = form(Order::RunToCompletion);

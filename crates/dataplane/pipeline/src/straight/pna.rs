@@ -12,7 +12,9 @@ use forebay_ir::{
     BinaryOp, BlockId, Body, BodyId, BodyKind, CloneKind, Expr, Location, Op, PNA_FIRST_HOST_PORT, Program, Role,
     SlotId, Statement, build,
 };
-use forebay_jit::route::{Argument, ClonedFrame, Cloning, DropWhen, Request, RequestKind, Route, SendsBack, Source};
+use forebay_jit::route::{
+    Argument, ClonedFrame, Cloning, DropWhen, PassSet, Request, RequestKind, Route, SendsBack, Source,
+};
 
 /// The number of the field list with what packets keep that recirculate.
 const KEPT: u32 = 0;
@@ -95,6 +97,7 @@ fn straightened(program: &Program, notes_mirrors: bool) -> Result<(Straight, boo
             frames: [ClonedFrame::Deparsed; 2],
             ..Cloning::default()
         },
+        without: PassSet::NONE,
     };
     cloning::note(program, &mut route, Vec::new());
     let is_whole = cloning::is_whole(program, &deparsed.emitted, &route);

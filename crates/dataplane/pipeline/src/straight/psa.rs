@@ -14,7 +14,7 @@ use forebay_ir::{
     SlotKind, Statement, build,
 };
 use forebay_jit::route::{
-    Argument, ClonedFrame, Cloning, DropWhen, Replication, Request, RequestKind, Route, SendsBack, Source,
+    Argument, ClonedFrame, Cloning, DropWhen, PassSet, Replication, Request, RequestKind, Route, SendsBack, Source,
 };
 use std::collections::BTreeSet;
 
@@ -161,6 +161,7 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
             frames: [ClonedFrame::Received, ClonedFrame::Deparsed],
             ..Cloning::default()
         },
+        without: PassSet::NONE,
     };
     if let Some(location) = clones[1].filter(|_| !cloning::is_whole(program, &emitted, &route)) {
         let text = "clones the packet after the queue, where its frame may not have whole bytes";

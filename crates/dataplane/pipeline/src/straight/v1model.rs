@@ -7,7 +7,7 @@ use crate::packet::InstanceType;
 use forebay_arch::v1model::DROP_PORT;
 use forebay_exec::Preserve;
 use forebay_ir::{BinaryOp, Expr, Op, Program, SlotId, SlotKind, build};
-use forebay_jit::route::{Argument, Cloning, DropWhen, Replication, Route, SendsBack, Source};
+use forebay_jit::route::{Argument, Cloning, DropWhen, PassSet, Replication, Route, SendsBack, Source};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -151,6 +151,7 @@ fn route(program: &Program, layout: &Layout) -> Route {
             ..Cloning::default()
         },
         leaving: None,
+        without: PassSet::NONE,
     };
     if route.clones(program)[1] {
         route.cloning.cannot_note = clones::obstacle_in_egress(program, layout, &route);

@@ -15,7 +15,7 @@ use crate::objects::View;
 use crate::outcome::{DigestMessage, DropReason};
 use crate::paths::FastForm;
 use forebay_jit::FastPathCode;
-use forebay_jit::route::{Arguments, Obstacle};
+use forebay_jit::route::{Arguments, Obstacle, Watch};
 use forebay_packet::{Burst, Packet};
 use std::ops::Range;
 
@@ -289,7 +289,13 @@ impl Pipeline {
     /// The specialised code as text: the parser's tree, and what follows each path through it. `None` when the program
     /// has none.
     pub fn specialised_text(&self) -> Option<String> {
-        machine_code::specialised_text(&self.program, self.options.step_limit)
+        machine_code::specialised_text(&self.program, &self.options)
+    }
+
+    /// Compiles specialised code once more. `watch` is told after each step which one it was: a [pass](crate::Pass) by its name,
+    /// or `architecture`, `parser`, `translation`, `code-generation`. `None` when the program has no specialised code.
+    pub fn watch_passes(&self, watch: &mut Watch<'_>) -> Option<()> {
+        machine_code::watch_passes(&self.program, &self.options, watch)
     }
 
     /// Whether the fast path is still being compiled. Until it is ready, packets take the slow path.
