@@ -410,8 +410,8 @@ const AddEntryErrorStatus_t ADD_ENTRY_NOT_DONE = 1;
 #endif
 
 /* In the default action of a table with `add_on_miss = true`, whose keys are all exact: adds an entry with the key that
-   has just missed, and the action and its data. True, or ADD_ENTRY_SUCCESS, when the table has taken it. The entry is
-   deleted when it was not hit for the time of the profile. */
+   has just missed, and the action and its data. Always true, or ADD_ENTRY_SUCCESS: whether the table takes the entry is
+   decided after the packet. The entry is deleted when it was not hit for the time of the profile. */
 extern PNA_ADD_ENTRY_RESULT add_entry<T>(string action_name,
                                          in T action_params,
                                          in ExpireTimeProfileId_t expire_time_profile_id);
@@ -422,7 +422,7 @@ extern AddEntryErrorStatus_t add_entry_if<T>(in bool do_add_entry,
                                              in T action_params,
                                              in ExpireTimeProfileId_t expire_time_profile_id);
 
-/* A number that no live flow has. */
+/* The next number of 32 bits; after 2^32 flows they begin again. */
 extern FlowId_t allocate_flow_id();
 
 /* In an action of a table with idle time-outs: the entry that was hit gets another time, or begins its time again. */
