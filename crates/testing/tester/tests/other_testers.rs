@@ -6,7 +6,7 @@
 //! | TRex #354: no exact minimum | `known_answers::a_constant_delay_is_exact` |
 //! | TRex #201: latency only of IP frames; #731, #736: other frames taken for the tester's | `known_answers::frames_of_any_protocol_are_measured`, `frames_that_look_like_the_testers_are_foreign` |
 //! | TRex #143: 1,000 frames a second leave every 10 ms | `a_thousand_frames_a_second_are_a_millisecond_apart` |
-//! | TRex #530: latency costs rate | every frame has its latency: `examples/rate.rs` |
+//! | TRex #530: latency costs rate | `latency_of_every_frame_is_measured_at_line_rate`; what it costs in processor time: `examples/rate.rs` |
 //! | CSIT-1781: frames that were not sent counted as lost | `what_was_not_sent_is_not_lost` |
 //! | CSIT-1855: NDR all over the place | `mlrsearch`, `searches::ndr_of_two_ports_into_one_is_the_rate_of_the_one` |
 //! | P4TG #15: half the rate on three of six ports | `six_ports_have_their_full_rates` |
@@ -328,6 +328,21 @@ fn every_device_has_the_histogram_of_all_frames() {
             path.received
         );
     }
+}
+
+/// Latency has no streams of its own: at line rate, too, every frame that comes back is in the histogram.
+#[test]
+fn latency_of_every_frame_is_measured_at_line_rate() {
+    let text = "description = \"x\"\nduration_s = 0.0005\nsample_s = 0\n[device]\nchip = \"tofino\"\n\
+                program = \"programs/portfwd/portfwd.p4\"\ncommands = \"add ports ingress_port:1 forward(port:3)\"\n\
+                [[traffic]]\nname = \"a\"\nfrom = 1\nto = 3\npps = \"max\"\nframe = { udp = { bytes = 256 } }\n";
+    let found = simulate(text);
+    let stream = &found.trials[0].streams[0];
+    let path = &stream.paths[0];
+    let line_pps = 100e9 / (8.0 * 280.0);
+    assert!((stream.sent_pps / line_pps - 1.0).abs() < 0.001, "{}", stream.sent_pps);
+    assert_eq!((path.received, path.lost, stream.unsent), (stream.sent, 0, 0));
+    assert_eq!(path.latency.count, path.received);
 }
 
 /// On the machine's clock the error of software is measured before each test, and reported.
