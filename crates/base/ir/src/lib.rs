@@ -1,5 +1,11 @@
 //! The program after elaboration, which executors execute.
 //!
+//! ```text
+//!   lower, bmv2 ─► Program ─► passes ─► Program ─► interp, jit, stages
+//!                   ▲   │
+//!   text: read ─────┘   └─► text: write; dot          verify states what holds between any two steps
+//! ```
+//!
 //! Lowering has removed everything that can be removed. What is left is small:
 //!
 //! * **Slots** ([`Slot`]): flat storage. A header field, a header's validity bit, a stack's `nextIndex`, a piece of

@@ -1,5 +1,13 @@
 //! The reference executor: slow, obvious, and the specification of every other executor.
 //!
+//! ```text
+//!   bytes ─► parser ─► controls ─► deparser ─► bytes        each step ─► Tracer
+//!               │          │           │
+//!               └──────────┼───────────┘
+//!                          ▼
+//!     State (slots), Objects (tables, registers, …), Requests (clone, digest, …) for the architecture
+//! ```
+//!
 //! An [`Execution`] takes one packet through the bodies of a [`forebay_ir::Program`]: parser, controls, deparser. It
 //! reads and writes a [`State`](forebay_exec::State) (the values of all slots), uses tables, registers and the like
 //! through [`Objects`](forebay_exec::Objects), and collects [`Requests`](forebay_exec::Requests)

@@ -1,6 +1,12 @@
 //! All the system calls of a switch's ports: AF_XDP and packet sockets, TAP devices, capture files, waiting,
 //! and the clock.
 //!
+//! ```text
+//!   0@veth0 ─ parse ─► PortSpec ─ open ─► Port ◄─ receive, send ─ a worker ─► Poller: sleeps until a port has something
+//!                                          │                                     │
+//!                                          └─────────► system (system calls) ◄───┘
+//! ```
+//!
 //! The way in is two steps: [`PortSpec::parse`] reads what a user wrote (`0@veth0`,
 //! `3@pcap:in.pcap,out.pcap`) without touching the system, and [`open()`] opens it. Both fail with
 //! messages that say what is wrong, why, and what to do. What comes back is a
