@@ -2,9 +2,9 @@
 //! and the clock.
 //!
 //! ```text
-//!   0@veth0 ─ parse ─► PortSpec ─ open ─► Port ◄─ receive, send ─ a worker ─► Poller: sleeps until a port has something
-//!                                          │                                     │
-//!                                          └─────────► system (system calls) ◄───┘
+//!   0@veth0 ─ parse ─► PortSpec ─ open ─► Port ◄─ receive, send ─ worker ─► Poller: sleeps until a port has something
+//!                                          │                                  │
+//!                                          └─────────► system (system calls) ◄┘
 //! ```
 //!
 //! The way in is two steps: [`PortSpec::parse`] reads what a user wrote (`0@veth0`,
