@@ -6,7 +6,7 @@ use crate::frames::CHECK_SEQUENCE_BYTES;
 use crate::growth::{Condition, growth_table, growths};
 use crate::own_growth::{own_growth_table, own_growths};
 use crate::rules::Kind;
-use crate::table_size::Attempt;
+use crate::table_size::{Attempt, TableResult};
 use crate::trials::LoadResult;
 use crate::updates::{ControlName, UpdateResult};
 use forebay_sim::plot::{Axis, Chart, Point, Series, Style};
@@ -86,6 +86,7 @@ impl Found {
     /// The quantities that published values are compared with.
     pub fn figures(&self) -> Vec<Figure> {
         let mut all: Vec<Figure> = self.flows.iter().flat_map(flow_figures).collect();
+        all.extend(self.table_size.iter().flat_map(size_figures));
         let mut figure = |quantity: String, value: f64| all.push(Figure::new(quantity, value));
         for condition in Condition::ALL {
             for growth in growths(&self.flows, "RmaxF1k", condition) {
@@ -101,15 +102,6 @@ impl Found {
             let of = format!("from R1F1 to RmaxF1k (%), {kind}, {bytes} B, {condition}");
             figure(format!("growth on a wire of latency p50 {of}"), own.wire.percent);
             figure(format!("growth of the switch's own latency p50 {of}"), own.own.percent);
-        }
-        for result in &self.table_size {
-            let size = result.operable().map_or(0, |attempt| attempt.size);
-            figure(format!("operable rules, {}", result.kind.name()), f64::from(size));
-            let bytes = result.operable().map_or(0, |attempt| attempt.process_bytes);
-            figure(
-                format!("memory of the process (MB), {}", result.kind.name()),
-                bytes as f64 / 1e6,
-            );
         }
         self.update_figures(&mut figure);
         self.ring.figures(&mut figure);
@@ -456,6 +448,25 @@ fn flow_figures(result: &FlowResult) -> Vec<Figure> {
     figures
 }
 
+/// The size that works, and the memory of the process with it. When the search began with that size, a larger one may
+/// work too.
+fn size_figures(result: &TableResult) -> [Figure; 2] {
+    let (kind, operable) = (result.kind.name(), result.operable());
+    let size = operable.map_or(0, |attempt| attempt.size);
+    let bytes = operable.map_or(0, |attempt| attempt.process_bytes);
+    let rules = Figure {
+        standing: match result.tried.first() {
+            Some(first) if first.failure.is_none() => Standing::AtLeast,
+            _ => Standing::Measured,
+        },
+        ..Figure::new(format!("operable rules, {kind}"), f64::from(size))
+    };
+    [
+        rules,
+        Figure::new(format!("memory of the process (MB), {kind}"), bytes as f64 / 1e6),
+    ]
+}
+
 /// The cases of the flow charts, from left to right.
 const CASES: [&str; 4] = ["R1F1", "RmaxF1", "RmaxF1k", "RmaxFmax"];
 
@@ -617,6 +628,28 @@ mod tests {
         assert_eq!(figure(vec![result(0), result(1)], quiet), Some(3.0));
         assert_eq!(figure(vec![result(0)], "response T4-T1 p99 (ms), worst"), Some(3.0));
         assert_eq!(figure(vec![result(0)], "updates a second"), None);
+    }
+
+    #[test]
+    fn a_size_with_which_the_search_began_is_a_lower_bound() {
+        let attempt = |size, failure: Option<&str>| Attempt {
+            size,
+            taken: size,
+            verified: size,
+            insertions_per_s: 1.0,
+            verifications_per_s: 1.0,
+            table_bytes: 0,
+            process_bytes: 2_000_000,
+            failure: failure.map(str::to_string),
+        };
+        let text = |tried: Vec<Attempt>| {
+            let kind = Kind::Exact;
+            size_figures(&TableResult { kind, tried }).map(|figure| figure.text())
+        };
+        assert_eq!(text(vec![attempt(8, None)]), ["≥ 8.00", "2.00"]);
+        let halved = vec![attempt(16, Some("no room")), attempt(8, None)];
+        assert_eq!(text(halved), ["8.00", "2.00"]);
+        assert_eq!(text(vec![attempt(1, Some("no room"))]), ["0", "0"]);
     }
 
     /// What the report says of such rows: latency is not shown.
