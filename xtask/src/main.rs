@@ -4,7 +4,7 @@
 //! cargo xtask conformance --p4c DIR    p4c's own programs against Forebay
 //! cargo xtask bmv2 DIR                 JSON that p4c has written for BMv2, beside its source
 //! cargo xtask metamorphic [--p4c DIR]  programs rewritten without a change of meaning do the same
-//! cargo xtask bless                    rewrite the golden diagnostics of tests/errors
+//! cargo xtask bless                    rewrite the expected texts: diagnostics, graphs, specialised code
 //! cargo xtask check                    format, lints and unit tests of what was changed
 //! cargo xtask figures                  the tables of the documents, from the newest recorded benchmark run
 //! cargo xtask release --version X.Y.Z  an archive of what `make install` installs, with its checksum
@@ -42,7 +42,7 @@ enum Command {
     /// Rewrite programs without a change of meaning, and compare what they do with their packets
     #[command(disable_help_flag = true)]
     Metamorphic(forward::Arguments),
-    /// Rewrite the golden diagnostics of tests/errors
+    /// Rewrite the expected texts of golden tests: diagnostics, graphs, specialised code
     Bless,
     /// Check the crates that differ from the main branch: format, lints, unit tests
     Check(check::Arguments),

@@ -70,7 +70,7 @@ fn messages_are_as_recorded() {
     programs(&root().join("tests/errors"), &mut found);
     found.sort();
     assert!(found.len() >= 120, "only {} programs", found.len());
-    let bless = std::env::var_os("FOREBAY_BLESS").is_some();
+    let bless = std::env::var_os("BLESS").is_some();
     let different: Vec<String> = found
         .iter()
         .filter_map(|program| compare(program, bless).err())
