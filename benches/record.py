@@ -55,6 +55,16 @@ def caches():
     return found
 
 
+def circumstances(forebay, load_before):
+    """What a record says of itself: when, which version, which machine, and its load average before and now."""
+    return {
+        "date": datetime.date.today().isoformat(),
+        "version": output(forebay, "--version").splitlines()[0],
+        "machine": machine(),
+        "load": [round(load, 1) for load in (load_before, os.getloadavg()[0])],
+    }
+
+
 def measure(forebay, rounds):
     """Every run, by name."""
     runs = {}

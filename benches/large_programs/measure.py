@@ -1,6 +1,6 @@
 """Packets a second of large v1model programs of p4c's, with entries for each of their tables on the packets' way.
 
-    python3 benches/large_programs/measure.py target/release/forebay --p4c DIR [--only up4,...] [--rounds N] [--json]
+    python3 benches/large_programs/measure.py target/release/forebay --p4c DIR [--only up4,...] [--rounds N] [--json] [--out FILE]
 
 DIR is p4c's source. A program is measured with 1,000 and with 100,000 flows, and with 1,000 flows while the control
 plane writes 1,000 entries a second to one of its tables. One worker; frames are the shortest of their kind, 64 to 96
@@ -12,13 +12,17 @@ with all frames, damaged ones among them, and nearly all frames must leave.
 import argparse
 import importlib
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 
-import frames
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+import frames  # noqa: E402
+from record import circumstances  # noqa: E402
 
 PROGRAMS = ["up4", "fabric", "pins", "dash"]
 FLOWS = {"flows_1000": 1_000, "flows_100000": 100_000, "updates": 1_000}
@@ -83,8 +87,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="how often rows take turns")
     parser.add_argument("--keep", type=pathlib.Path, help="write entries and frames to this folder, and keep them")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--out", type=pathlib.Path, help="write the medians and what was measured when and where as JSON")
     arguments = parser.parse_args()
-    results = {}
+    load, results = os.getloadavg()[0], {}
     with tempfile.TemporaryDirectory() as name:
         folder = arguments.keep or pathlib.Path(name)
         folder.mkdir(exist_ok=True)
@@ -106,6 +111,9 @@ def main():
                 print(line(name, bench.module.WANTED, result), flush=True)
     if arguments.json:
         print(json.dumps(results, indent=2))
+    if arguments.out:
+        record = circumstances(arguments.binary, load) | {"rounds": arguments.rounds, "packets_per_s": results}
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def line(name, wanted, result):

@@ -1,20 +1,25 @@
 """Packets a second of each program of this folder, beside the same program without its addition.
 
-    python3 benches/one_more/measure.py target/release/forebay [--rounds N]
+    python3 benches/one_more/measure.py target/release/forebay [--rounds N] [--out FILE]
 
 1,000 flows of 64 bytes, 1,000 routes, one worker. Programs take turns, ROUNDS times; the table has medians. The `rare_`
-programs clone one of 10,000 packets, or send a digest of it.
+programs clone one of 10,000 packets, or send a digest of it. FILE gets the rates of all turns as JSON.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import struct
 import subprocess
+import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from record import circumstances  # noqa: E402
 
 # Program, the program without its addition, and the ratio that is required.
 ROWS = [
@@ -110,13 +115,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("binary", help="target/release/forebay")
     parser.add_argument("--rounds", type=int, default=5, help="how often programs take turns")
+    parser.add_argument("--only", help="programs of the table, separated by commas")
+    parser.add_argument("--out", type=pathlib.Path, help="write what was measured as JSON")
     arguments = parser.parse_args()
+    rows = chosen(arguments.only, parser)
+    load, found = os.getloadavg()[0], []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         write_entries(folder)
         write_frames(folder)
         print(f"{'program':<30} {'Mpps':>7} {'without':>8} {'ratio':>6}  wanted")
-        for program, without, wanted in ROWS:
+        for program, without, wanted in rows:
             rates = {program: [], without: []}
             for _ in range(arguments.rounds):
                 for each in rates:
@@ -124,6 +133,22 @@ def main():
             one, other = (statistics.median(rates[each]) / 1e6 for each in (program, without))
             bar = "" if wanted is None else f"{wanted:.2f}"
             print(f"{program:<30} {one:>7.1f} {other:>8.1f} {one / other:>6.2f}  {bar}", flush=True)
+            found.append({
+                "program": program, "without": without, "wanted": wanted, "ratio": round(one / other, 3),
+                "packets_per_s": {each: [round(turn) for turn in turns] for each, turns in rates.items()},
+            })  # fmt: skip
+    if arguments.out:
+        record = circumstances(arguments.binary, load) | {"rounds": arguments.rounds, "rows": found}
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def chosen(names, parser):
+    """The rows of these programs; all without names."""
+    wanted = names.split(",") if names else [program for program, _, _ in ROWS]
+    known = {row[0]: row for row in ROWS}
+    if unknown := [name for name in wanted if name not in known]:
+        parser.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(known)}")
+    return [known[name] for name in wanted]
 
 
 def rate(report):
