@@ -10,12 +10,13 @@
 //!
 //! What only one of the results has (a stream at a port, a goal, a frame size) is named.
 //!
-//! A search has one result for each goal or frame size, of whose error nothing is known. Bursts and recoveries, which
-//! are repeated, are compared as trials are.
+//! A search has one result for each goal or frame size, of whose error nothing is known; so has a test of a bridge
+//! (RFC 2889). Bursts and recoveries, which are repeated, are compared as trials are.
 
 use crate::results::{PathResults, Results, TrialResults};
 use crate::search::SearchResults;
 use crate::search::rfc2544::{LatencyResults, SizeResults};
+use crate::search::rfc2889::BridgeResults;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -63,6 +64,7 @@ impl Difference {
             LOSS => format!("no frame was due {side}"),
             LOAD | THROUGHPUT => format!("no load was good {side}"),
             RECOVERY => format!("no loss came to an end {side}"),
+            BROADCAST => format!("no load was good, or none was offered, {side}"),
             _ => format!("no frame came undisturbed {side}"),
         }
     }
@@ -84,6 +86,24 @@ const PRESENCE: &str = "measured";
 const LOAD: &str = "highest load (pps)";
 const THROUGHPUT: &str = "throughput (pps)";
 const RECOVERY: &str = "recovery (ns)";
+const CAPACITY: &str = "addresses learned";
+const LEARNING: &str = "learning rate (1/s)";
+const BROADCAST: &str = "broadcast frames (pps)";
+
+/// Quantities of which a result has one value, from a search.
+const SEARCHED: [&str; 5] = [LOAD, THROUGHPUT, CAPACITY, LEARNING, BROADCAST];
+
+/// The tests of a bridge.
+const BRIDGE: &str = "bridge (RFC 2889)";
+
+/// A quantity of a bridge.
+type OfBridge = (&'static str, fn(&BridgeResults) -> Option<f64>);
+
+const OF_BRIDGES: [OfBridge; 3] = [
+    (CAPACITY, |bridge| Some(bridge.caching_capacity as f64)),
+    (LEARNING, |bridge| Some(bridge.learning_rate_per_s)),
+    (BROADCAST, |bridge| bridge.broadcast_pps),
+];
 
 /// A quantity of a frame size, with a value for each time that it was measured.
 type OfSize = (&'static str, fn(&SizeResults) -> Vec<f64>);
@@ -138,11 +158,12 @@ fn numbers(whole: &[u64]) -> Vec<f64> {
     whole.iter().map(|number| *number as f64).collect()
 }
 
-/// The differences of two results: path by path, goal by goal, size by size, and then what one of them has alone. None
-/// when they have nothing in common.
+/// The differences of two results: path by path, goal by goal, size by size, bridges, and then what one of them has
+/// alone. None when they have nothing in common.
 pub fn differences(before: &Results, after: &Results) -> Vec<Difference> {
     let mut differences = of_trials(before, after);
     differences.extend(of_searches(before, after));
+    differences.extend(of_bridges(before, after));
     if !differences.is_empty() {
         let (old, new) = (names(before), names(after));
         differences.extend(only_in("before", &old, &new));
@@ -164,13 +185,14 @@ fn only_in(side: &'static str, own: &[String], others: &[String]) -> impl Iterat
     })
 }
 
-/// Streams at ports, goals and frame sizes of a result.
+/// Streams at ports, goals, frame sizes and the bridge of a result.
 fn names(results: &Results) -> Vec<String> {
     let streams = results.trials.first().into_iter().flat_map(|trial| &trial.streams);
     let paths = streams.flat_map(|stream| stream.paths.iter().map(move |path| path_name(&stream.name, path.port)));
     let goals = results.searches.iter().map(|found| goal_name(&found.goal));
     let sizes = results.rfc2544.iter().map(|size| size_name(size.frame_bytes));
-    paths.chain(goals).chain(sizes).collect()
+    let bridge = results.rfc2889.iter().map(|_| BRIDGE.to_string());
+    paths.chain(goals).chain(sizes).chain(bridge).collect()
 }
 
 fn path_name(stream: &str, port: Option<u32>) -> String {
@@ -219,6 +241,16 @@ fn repeated(path: &str, quantity: &'static str, old: &[f64], new: &[f64]) -> Dif
         between_trials,
         only_in: None,
     }
+}
+
+/// What tests of a bridge have found, if both results have them.
+fn of_bridges(before: &Results, after: &Results) -> Vec<Difference> {
+    let Some((old, new)) = before.rfc2889.as_ref().zip(after.rfc2889.as_ref()) else {
+        return Vec::new();
+    };
+    let once = |value: Option<f64>| value.into_iter().collect::<Vec<f64>>();
+    let compared = |(quantity, value): &OfBridge| repeated(BRIDGE, quantity, &once(value(old)), &once(value(new)));
+    OF_BRIDGES.iter().map(compared).collect()
 }
 
 fn of_trials(before: &Results, after: &Results) -> Vec<Difference> {
@@ -365,7 +397,7 @@ pub fn table(differences: &[Difference]) -> String {
             (None, _) if found.before.is_none() || found.after.is_none() => {
                 format!("not known: {}", found.missing())
             }
-            (None, _) if [LOAD, THROUGHPUT].contains(&found.quantity) => "not known: it was searched once".to_string(),
+            (None, _) if SEARCHED.contains(&found.quantity) => "not known: it was searched once".to_string(),
             (None, _) => format!("not known: fewer than {TRIALS_MIN} trials"),
         };
         let value = |value: Option<f64>| value.map_or("-".to_string(), number);
@@ -471,6 +503,46 @@ mod tests {
         assert!(text.contains("not known: no load was good after"), "{text}");
         let same = differences(&results(Some(1.0), [1; 3]), &results(Some(2.0), [1; 3]));
         assert!(table(&same).contains("not known: it was searched once"));
+    }
+
+    #[test]
+    fn bridges_are_compared() {
+        let results = |bridge: Option<BridgeResults>| -> Results {
+            let all = json!({
+                "format": crate::results::FORMAT, "description": "", "device": "", "seed": 0, "self_test": null,
+                "trials": [], "searches": [], "rfc2544": [], "rfc2889": bridge, "injected": null,
+            });
+            serde_json::from_value(all).expect("results")
+        };
+        let bridge = |caching_capacity, broadcast_pps| {
+            results(Some(BridgeResults {
+                caching_capacity,
+                learning_rate_per_s: 5000.0,
+                broadcast_pps,
+                ..BridgeResults::default()
+            }))
+        };
+        let found = differences(&bridge(100, Some(2000.0)), &bridge(400, None));
+        let shown: Vec<_> = found
+            .iter()
+            .map(|found| (found.quantity, found.before, found.after))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                (CAPACITY, Some(100.0), Some(400.0)),
+                (LEARNING, Some(5000.0), Some(5000.0)),
+                (BROADCAST, Some(2000.0), None),
+            ]
+        );
+        let text = table(&found);
+        assert!(
+            text.starts_with("bridge (RFC 2889)\n") && text.contains("+300.0 %"),
+            "{text}"
+        );
+        assert!(text.contains("not known: it was searched once"), "{text}");
+        assert!(text.contains("no load was good, or none was offered, after"), "{text}");
+        assert_eq!(differences(&bridge(100, None), &results(None)), []);
     }
 
     /// The rates of two single trials differ by what nothing is known of.
