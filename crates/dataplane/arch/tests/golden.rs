@@ -43,6 +43,11 @@ fn v1model_with_clone_digest_multicast_and_recirculation() {
 }
 
 #[test]
+fn v1model_with_queues_resubmission_truncation_and_checksums() {
+    has_graph("queueing_switch");
+}
+
+#[test]
 fn psa_with_clone_and_resubmission() {
     has_graph("portable_switch");
 }
