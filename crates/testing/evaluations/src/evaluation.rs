@@ -2,10 +2,12 @@
 
 use crate::comparison::{self, Comparison, ComparisonSetting};
 use crate::flows::{self, FlowResult, FlowSetting, Place};
+use crate::frames::frame;
 use crate::machine::Machine;
 use crate::ring::{self, RingFound, RingResult, RingSetting};
 use crate::table_size::{self, TableResult, TableSetting};
 use crate::updates::{self, Foreign, UpdateResult, UpdateSetting};
+use forebay_ports::PortSpec;
 use forebay_sim::{Library, Problem};
 use serde::{Deserialize, Serialize};
 
@@ -185,6 +187,7 @@ impl Evaluation {
         told: &mut dyn FnMut(&str),
     ) -> Result<Found, String> {
         let settings = self.settings(quick);
+        settings.lengths_fit(&foreign.interfaces)?;
         let mut found = self.found(device);
         if let Some(setting) = &settings.flows {
             let place = Place::Interfaces {
@@ -288,14 +291,29 @@ impl Settings {
                 ));
             }
         }
-        let flows = self.flows.iter().flat_map(|flows| &flows.frame_bytes);
-        let updates = self.updates.iter().flat_map(|updates| &updates.frame_bytes);
-        match flows.chain(updates).find(|bytes| !(64..=9_018).contains(*bytes)) {
+        match self.frame_bytes().find(|bytes| !(64..=9_018).contains(bytes)) {
             Some(bytes) => Err(format!(
                 "a frame of {bytes} bytes; 64 to 9018 are possible, with check sequence"
             )),
             None => Ok(()),
         }
+    }
+
+    /// Lengths of the frames that switches behind interfaces get, with check sequence.
+    fn frame_bytes(&self) -> impl Iterator<Item = usize> + '_ {
+        let flows = self.flows.iter().flat_map(|flows| &flows.frame_bytes);
+        let updates = self.updates.iter().flat_map(|updates| &updates.frame_bytes);
+        flows.chain(updates).copied()
+    }
+
+    /// Whether the interface by which frames are sent takes all of them. What it does not take would be found when it is
+    /// due, after what the other lengths need.
+    fn lengths_fit(&self, interfaces: &[PortSpec]) -> Result<(), String> {
+        let (Some(sent_by), Some(longest)) = (interfaces.first(), self.frame_bytes().max()) else {
+            return Ok(());
+        };
+        let fit = forebay_tester::device::frames_fit(sent_by, &[frame(0, longest)]);
+        fit.map_err(|message| format!("frame_bytes has {longest}, with check sequence: {message}"))
     }
 }
 

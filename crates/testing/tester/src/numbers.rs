@@ -81,6 +81,8 @@ pub(crate) fn bridge(file: &TestFile, target: Option<&Target>, reader: &mut Read
             "frame_bytes",
             format!("frame_bytes is {least} to {}", frames::BYTES_MAX),
         )
+    } else if let Some(message) = beyond_mtu(target, ports, bridge.frame_bytes) {
+        ("frame_bytes", message)
     } else if !(0.0..=SECONDS_MAX).contains(&bridge.ageing_s) {
         ("ageing_s", format!("ageing_s is 0 to {SECONDS_MAX}"))
     } else if !(bridge.duration_scale > 0.0 && bridge.duration_scale <= 1.0) {
@@ -98,6 +100,16 @@ pub(crate) fn bridge(file: &TestFile, target: Option<&Target>, reader: &mut Read
         return;
     };
     reader.wrong_key(entry.span(), key, message);
+}
+
+/// Why an interface of one of these ports does not take frames of this length; none when all do.
+fn beyond_mtu(target: Option<&Target>, ports: [u32; 3], bytes: usize) -> Option<String> {
+    let Some(Target::Interfaces(specs)) = target else {
+        return None;
+    };
+    let frame = [vec![0; bytes]];
+    let mut used = specs.iter().filter(|spec| ports.contains(&spec.number));
+    used.find_map(|spec| device::frames_fit(spec, &frame).err())
 }
 
 /// Frames of a length that a port of the target carries in a second, where that is known.

@@ -15,6 +15,7 @@ use crate::search::{
 use crate::setup::{Target, Test};
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, Silent, run_trial};
+use forebay_sim::Problem;
 use std::time::{Duration, Instant};
 
 /// The longest self test.
@@ -149,7 +150,9 @@ impl<'a> Session<'a> {
     /// When a port is out of order, in words.
     pub fn run(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         self.test.rates_fit().map_err(|problem| problem.message)?;
-        self.test.lengths_fit(&self.streams)?;
+        self.test
+            .lengths_fit(&self.streams)
+            .map_err(|problem| problem.message)?;
         let mut results = self.results()?;
         for _ in 0..*self.test.file.trials.get_ref() {
             let trial = self.trial(self.test.plan(), progress)?;
@@ -187,7 +190,9 @@ impl<'a> Session<'a> {
     ) -> Result<Results, String> {
         let goals = self.test.goals()?;
         let limits = self.limits(&goals)?;
-        self.test.lengths_fit(&self.streams)?;
+        self.test
+            .lengths_fit(&self.streams)
+            .map_err(|problem| problem.message)?;
         let mut results = self.results()?;
         let mut measurer = self.measurer(progress)?;
         results.searches = match confirmation {
@@ -210,9 +215,7 @@ impl<'a> Session<'a> {
     /// As [`Session::search`], before anything is known of the first size; and when no frame of any size comes back.
     pub fn rfc2544(&mut self, progress: &mut dyn Progress) -> Result<Results, String> {
         let sizes = self.test.rfc2544_sizes();
-        if let (Target::Interfaces(_), Some(longest)) = (&self.test.target, sizes.iter().max()) {
-            self.test.lengths_fit(&self.test.resized(*longest)?)?;
-        }
+        self.test.rfc2544_lengths_fit().map_err(|problem| problem.message)?;
         let mut results = self.results()?;
         for (at, size) in sizes.iter().enumerate() {
             let (in_part, why) = match self.rfc2544_of(*size, progress) {
@@ -514,6 +517,19 @@ impl Test {
         } else {
             sizes.iter().map(|size| *size.get_ref()).collect()
         }
+    }
+
+    /// Whether the device takes frames of all sizes of the tests of RFC 2544, as far as that is known before they are
+    /// sent.
+    ///
+    /// # Errors
+    /// Which are too long, or that a stream cannot have such frames.
+    pub fn rfc2544_lengths_fit(&self) -> Result<(), Problem> {
+        let (Target::Interfaces(_), Some(longest)) = (&self.target, self.rfc2544_sizes().into_iter().max()) else {
+            return Ok(());
+        };
+        let streams = self.resized(longest);
+        self.lengths_fit(&streams.map_err(|message| Problem::new(None, message))?)
     }
 
     /// Seconds that the tests of RFC 2544 take at least; 0 in simulated time.

@@ -214,11 +214,15 @@ impl Test {
     /// Whether the device takes frames as long as those of streams, as far as that is known before they are sent.
     ///
     /// # Errors
-    /// Which are too long, in words.
-    pub fn lengths_fit(&self, streams: &[Stream]) -> Result<(), String> {
-        match &self.target {
-            Target::Interfaces(specs) => device::lengths_fit(specs, streams),
-            Target::Wire | Target::Program | Target::Chip(_) => Ok(()),
+    /// Which are too long.
+    pub fn lengths_fit(&self, streams: &[Stream]) -> Result<(), Problem> {
+        let too_long = match &self.target {
+            Target::Interfaces(specs) => device::too_long(specs, streams),
+            Target::Wire | Target::Program | Target::Chip(_) => None,
+        };
+        match too_long {
+            None => Ok(()),
+            Some((stream, message)) => Err(Problem::new(self.lines.get(stream).copied(), message)),
         }
     }
 

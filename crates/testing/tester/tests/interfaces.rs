@@ -80,6 +80,36 @@ fn frames_that_an_interface_does_not_take_are_refused() {
     };
     refused(session.run(&mut Silent));
     refused(session.search(&mut Silent));
+    let told = test.lengths_fit(&test.streams).expect_err("too long");
+    assert!(told.to_string().starts_with("11: a: frames of 9000 bytes"), "{told}");
+    let sizes = read(&text("[search]\nframe_bytes = [60, 9000]", "pps = 1000"));
+    let told = sizes.rfc2544_lengths_fit().expect_err("too long");
+    assert!(told.to_string().starts_with("11: a: frames of 9000 bytes"), "{told}");
+}
+
+/// The table of a bridge has the length of its frames, so it is refused where it is read.
+#[test]
+#[ignore = "run by `frames_beyond_the_mtu_are_refused`"]
+fn a_bridge_gets_no_frames_that_an_interface_does_not_take() {
+    let bridge = "description = \"a bridge\"\nduration_s = 1\n[device]\ninterfaces = [\"1@va\", \"2@vb\", \"3@lo\"]\n[rfc2889]\n\
+                  learning_port = 1\ntest_port = 2\nmonitoring_port = 3\naddresses_max = 10\nlearning_pps = 1000\npps_max = 1000\n";
+    let read = |text: &str| Test::read(text, &Repository, &Overrides::default());
+    assert!(read(bridge).is_ok());
+    let problems = read(&format!("{bridge}frame_bytes = 1600\n")).err().expect("too long");
+    let told = problems[0].to_string();
+    assert!(
+        told.starts_with("12: frames of 1600 bytes are too long for the interface va"),
+        "{told}"
+    );
+}
+
+/// As root: what an interface does not take is refused before any traffic, with its line.
+#[test]
+fn frames_beyond_the_mtu_are_refused() {
+    let Some(namespace) = Namespace::new("mtu") else { return };
+    assert!(namespace.ip("link set vb up"));
+    assert!(namespace.runs("frames_that_an_interface_does_not_take_are_refused"));
+    assert!(namespace.runs("a_bridge_gets_no_frames_that_an_interface_does_not_take"));
 }
 
 /// As many frames as the interface takes: what is refused is no loss.

@@ -144,15 +144,10 @@ struct CompareArguments {
 /// Tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
     match &arguments.command {
-        Command::Run(arguments) => test(
-            arguments,
-            Test::rates_fit,
-            |session, progress| session.run(progress),
-            is_perfect,
-        ),
+        Command::Run(arguments) => test(arguments, fits, |session, progress| session.run(progress), is_perfect),
         Command::Search(arguments) => test(
             arguments,
-            |_| Ok(()),
+            |test| test.lengths_fit(&test.streams),
             |session, progress| session.search(progress),
             has_found,
         ),
@@ -233,11 +228,19 @@ fn learns(results: &Results) -> bool {
     found.is_some_and(|found| found.caching_capacity > 0 && found.broadcast_pps.is_some())
 }
 
+/// Whether the device takes the rates and the lengths of the frames.
+fn fits(test: &Test) -> Result<(), Problem> {
+    test.rates_fit()?;
+    test.lengths_fit(&test.streams)
+}
+
 /// The time that is worth a word before.
 const LONG_S: f64 = 120.0;
 
-/// Says how long the tests of RFC 2544 take: with the durations of the RFC these are hours without a result.
+/// Says how long the tests of RFC 2544 take: with the durations of the RFC these are hours without a result. Frames that
+/// are too long are told first.
 fn announce(test: &Test) -> Result<(), Problem> {
+    test.rfc2544_lengths_fit()?;
     let seconds = test.rfc2544_seconds_min();
     if seconds >= LONG_S {
         output::info(&format!(

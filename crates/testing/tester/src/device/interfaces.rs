@@ -90,17 +90,14 @@ pub fn wait_for_links(specs: &[PortSpec], device: &mut Device) -> Result<(), Str
     }
 }
 
-/// Whether the interfaces take all frames of streams: each longer one would be refused when it is due.
-///
-/// # Errors
-/// Which stream has longer ones, in words.
-pub(crate) fn lengths_fit(specs: &[PortSpec], streams: &[Stream]) -> Result<(), String> {
-    for stream in streams {
-        if let Some(spec) = specs.iter().find(|spec| spec.number == stream.from) {
-            frames_fit(spec, stream.frames.templates()).map_err(|message| format!("{}: {message}", stream.name))?;
-        }
-    }
-    Ok(())
+/// The first stream with frames that its interface does not take, and why, in words: each would be refused when it is
+/// due.
+pub(crate) fn too_long(specs: &[PortSpec], streams: &[Stream]) -> Option<(usize, String)> {
+    streams.iter().enumerate().find_map(|(index, stream)| {
+        let spec = specs.iter().find(|spec| spec.number == stream.from)?;
+        let message = frames_fit(spec, stream.frames.templates()).err()?;
+        Some((index, format!("{}: {message}", stream.name)))
+    })
 }
 
 /// Whether the interface of a port takes frames that are as long as these; true of ports that need none.

@@ -16,7 +16,7 @@ mod slow;
 mod wire;
 
 pub use chip::{chip, line_rate};
-pub(crate) use interfaces::lengths_fit;
+pub(crate) use interfaces::too_long;
 pub use interfaces::{frames_fit, interface_exists, interfaces, wait_for_links};
 pub use program::{chain, program};
 pub use slow::{Processor, slow};
