@@ -100,8 +100,11 @@ fn expected_words(expected: &str) -> &str {
         "a sequence" => "a list in brackets",
         "a map" => "a table",
         "a tuple of size 2" => "a list of two values",
-        "struct variant" => "a table with the values of this kind, as in { NAME = { KEY = VALUE } },",
         "unit variant" => "a name alone in quotes",
+        // Of a value in place of the table, the name of the type follows.
+        variant if variant.starts_with("struct variant") => {
+            "a table with the values of this kind, as in { NAME = { KEY = VALUE } },"
+        }
         other => other,
     }
 }
@@ -186,6 +189,10 @@ mod tests {
             (
                 "invalid type: unit variant, expected struct variant",
                 "a table with the values of this kind, as in { NAME = { KEY = VALUE } }, is expected here, not its name alone",
+            ),
+            (
+                "invalid type: integer `32`, expected struct variant ArrivalsEntry::Bursts",
+                "a table with the values of this kind, as in { NAME = { KEY = VALUE } }, is expected here, not 32",
             ),
             (
                 "invalid length 3, expected a tuple of size 2",

@@ -154,7 +154,9 @@ fn goals(file: &TestFile, reader: &mut Reader<'_>) {
             }
         };
         for goal in goals {
-            if names.contains(&goal.name) {
+            if goal.name.trim().is_empty() {
+                reader.wrong(entry.span(), "a goal has a name, by which results call it");
+            } else if names.contains(&goal.name) {
                 let message = format!("the goal {:?} is there already; leave one out", goal.name);
                 reader.wrong(entry.span(), message);
             }
@@ -195,9 +197,14 @@ fn loads(file: &TestFile, streams: &[Stream], reader: &mut Reader<'_>) {
     }
 }
 
-/// Lengths of frames for the tests of RFC 2544.
+/// Lengths of frames for the tests of RFC 2544. Results are told apart by them.
 fn sizes(file: &TestFile, reader: &mut Reader<'_>) {
-    for size in &file.search.frame_bytes {
+    let sizes = &file.search.frame_bytes;
+    for (at, size) in sizes.iter().enumerate() {
+        if sizes[..at].iter().any(|other| other.get_ref() == size.get_ref()) {
+            let message = format!("frame_bytes has {} already; leave one out", size.get_ref());
+            return reader.wrong(size.span(), message);
+        }
         for entry in &file.traffic {
             // Frames of captures and messages have lengths of their own, which the test itself says.
             let Some(frame) = entry.frame.get_ref().resized(*size.get_ref()) else {

@@ -208,6 +208,11 @@ fn shapes_and_flows() {
         "pps = 1000\narrivals = { bursts = { frames = 0 } }",
         "11: a burst has 1 to 1048576 frames, not 0",
     );
+    wrong(
+        "pps = 1000",
+        "pps = 1000\narrivals = { bursts = 32 }",
+        "11: a table with the values of this kind, as in { NAME = { KEY = VALUE } }, is expected here, not 32",
+    );
 }
 
 /// What could be meant and is not possible.
@@ -370,7 +375,7 @@ fn widths_that_no_search_reaches() {
     }
 }
 
-/// Results of goals are told apart by their names.
+/// Results of goals are told apart by their names, those of RFC 2544 by the lengths of the frames.
 #[test]
 fn a_goal_is_searched_once() {
     let search = |goals: &str| format!("{GOOD}[search]\ngoals = {goals}\nmax_pps = 1000\n");
@@ -382,6 +387,57 @@ fn a_goal_is_searched_once() {
         );
     }
     assert_eq!(problems(&search("[\"ndr\", \"pdr\"]")), "");
+    let said = problems(&search("[{ name = \" \" }]"));
+    assert!(
+        said.contains("13: a goal has a name, by which results call it"),
+        "{said}"
+    );
+    let sizes = problems(&format!("{GOOD}[search]\nframe_bytes = [60, 128, 60]\n"));
+    assert!(
+        sizes.contains("13: frame_bytes has 60 already; leave one out"),
+        "{sizes}"
+    );
+}
+
+/// A table of which there may be several, and one of which there is one, written as the other.
+#[test]
+fn headers_of_tables() {
+    wrong(
+        "[[traffic]]",
+        "[traffic]",
+        "6: write [[traffic]]: a file may have several of these tables",
+    );
+    let impairment = "[impairment]\nport = 2\n[[traffic]]";
+    wrong(
+        "[[traffic]]",
+        impairment,
+        "6: write [[impairment]]: a file may have several",
+    );
+    wrong("[device]", "[[device]]", "3: write [device]: a file has one such table");
+    let search = "[[search]]\nmax_pps = 5\n[[traffic]]";
+    wrong("[[traffic]]", search, "6: write [search]: a file has one such table");
+}
+
+/// Where two numbers are wanted, a third would be passed over.
+#[test]
+fn lists_of_two() {
+    for shape in ["ramp = [[0, 1], [1, 2, 3]]", "steps = [[0, 1, 3]]"] {
+        let shape = format!("pps = 1000\nshape = {{ {shape} }}");
+        wrong(
+            "pps = 1000",
+            &shape,
+            "11: a list of two values is expected here, not 3 of them",
+        );
+    }
+    let delay = |values: &str| format!("[[impairment]]\nport = 2\ndelay = {{ uniform_us = {values} }}\n[[traffic]]");
+    let one = "8: a list of two values is expected here, not one";
+    wrong("[[traffic]]", &delay("[10]"), one);
+    wrong("[[traffic]]", &delay("[10, 20, 30, 40]"), "not 4 of them");
+    wrong(
+        "[[traffic]]",
+        &delay("10"),
+        "8: a list of two values is expected here, not 10",
+    );
 }
 
 #[test]

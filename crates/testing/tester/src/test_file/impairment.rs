@@ -1,5 +1,6 @@
 //! The tables `[[impairment]]`.
 
+use super::pair::pair;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -36,6 +37,7 @@ pub struct DelayEntry {
     /// Always the same, in microseconds.
     pub constant_us: Option<f64>,
     /// Between these two.
+    #[serde(default, deserialize_with = "pair")]
     pub uniform_us: Option<(f64, f64)>,
     /// With this mean.
     pub exponential_us: Option<f64>,

@@ -4,6 +4,7 @@ mod device;
 mod flows;
 mod frame;
 mod impairment;
+mod pair;
 mod search;
 mod size;
 mod stream;
@@ -26,6 +27,18 @@ const ETHERNET: [(&str, &str); 4] = [
     ("destination_mac", "\"02:00:00:00:00:02\""),
     ("vlan", "7"),
     ("priority", "3, vlan = 7"),
+];
+
+/// Headers of tables that are written in the other form than is right, and the right one.
+const HEADERS: [(&str, &str); 5] = [
+    ("[traffic]", "[[traffic]]: a file may have several of these tables"),
+    (
+        "[impairment]",
+        "[[impairment]]: a file may have several of these tables",
+    ),
+    ("[[device]]", "[device]: a file has one such table"),
+    ("[[search]]", "[search]: a file has one such table"),
+    ("[[rfc2889]]", "[rfc2889]: a file has one such table"),
 ];
 
 /// A test file as it is written.
@@ -108,6 +121,9 @@ impl TestFile {
     pub fn read(text: &str) -> Result<TestFile, Problem> {
         toml::from_str(text).map_err(|error| {
             let problem = Problem::of_toml(text, &error);
+            if let Some(right) = right_header(text, problem.line) {
+                return Problem::new(problem.line, format!("write {right}"));
+            }
             let is_elsewhere = |(key, _): &&(&str, &str)| problem.message.starts_with(&unknown(key));
             match ETHERNET.iter().find(is_elsewhere) {
                 Some((key, value)) => {
@@ -119,6 +135,13 @@ impl TestFile {
             }
         })
     }
+}
+
+/// How the header in a line should be written; none when there is none, or it is right.
+fn right_header(text: &str, line: Option<usize>) -> Option<&'static str> {
+    let written = text.lines().nth(line?.checked_sub(1)?)?.trim_start();
+    let found = HEADERS.iter().find(|(wrong, _)| written.starts_with(wrong));
+    found.map(|(_, right)| *right)
 }
 
 /// The beginning of the message about a key that is not known where it is.
