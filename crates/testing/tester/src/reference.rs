@@ -8,6 +8,7 @@ use forebay_packet::{Burst, MemoryPort, Port};
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::{NoTrace, Pipeline};
 use forebay_switch::{Config, Settled, Switch};
+use forebay_traffic::wire::MINIMUM_FRAME_BYTES;
 use std::sync::Arc;
 
 /// Polls after which a packet that still moves is taken to move for ever.
@@ -15,6 +16,9 @@ const POLLS_MAX: u32 = 10_000;
 
 /// Frames whose difference is kept for the report.
 const EXAMPLES_MAX: usize = 8;
+
+/// The longest frame that may have been padded: the shortest one, with a VLAN tag.
+const PADDED_BYTES_MAX: usize = MINIMUM_FRAME_BYTES + 4;
 
 /// What must come out for a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +38,30 @@ impl Output {
     /// Whether the device of the test has the port.
     pub fn is_measured(&self) -> bool {
         self.index.is_some()
+    }
+
+    /// Whether a frame with its tag at a place is this one, tags left out. A short one may be padded on the way (IEEE 802.3
+    /// §3.2.8); what else is added is a difference.
+    #[inline]
+    fn is_same(&self, frame: &[u8], at: usize) -> bool {
+        let expected = &self.frame[..];
+        let Some((own, padding)) = frame.split_at_checked(expected.len()) else {
+            return false;
+        };
+        let end = self.tag_at + TAG_BYTES;
+        at == self.tag_at
+            && own[..at] == expected[..at]
+            && own[end..] == expected[end..]
+            && (padding.is_empty() || frame.len() <= PADDED_BYTES_MAX && padding.iter().all(|byte| *byte == 0))
+    }
+
+    /// The first byte, tags left out, in which a frame differs from this one. Where they are the same as far as both go, the
+    /// end of the shorter one.
+    fn first_difference(&self, frame: &[u8]) -> usize {
+        let tag = self.tag_at..self.tag_at + TAG_BYTES;
+        let mut both = frame.iter().zip(&self.frame).enumerate();
+        let found = both.find(|(at, (byte, expected))| byte != expected && !tag.contains(at));
+        found.map_or(frame.len().min(self.frame.len()), |(at, _)| at)
     }
 }
 
@@ -163,26 +191,18 @@ impl Reference {
             .filter(|output| output.index == Some(port))
         {
             comparison = Comparison::Different;
-            let (before, after) = (
-                &output.frame[..output.tag_at],
-                &output.frame[output.tag_at + TAG_BYTES..],
-            );
-            // Frames may be padded on the way (IEEE 802.3 §3.2.8).
-            let rest = frame.get(at + TAG_BYTES..).unwrap_or_default();
-            let padded = rest.len() >= after.len() && rest[after.len()..].iter().all(|byte| *byte == 0);
-            if at == output.tag_at && frame[..at] == *before && padded && rest[..after.len()] == *after {
+            if output.is_same(frame, at) {
                 return Comparison::Same;
             }
         }
         comparison
     }
 
-    /// What should have come, for a frame that is wrong.
-    pub fn expected(&self, stream: usize, template: usize, port: usize) -> Option<&[u8]> {
+    /// What should have come in place of a wrong frame, and the first byte, tags left out, in which it differs.
+    pub fn expected(&self, stream: usize, template: usize, port: usize, frame: &[u8]) -> Option<(&[u8], usize)> {
         let mut outputs = self.outputs(stream, template).iter();
-        outputs
-            .find(|output| output.index == Some(port))
-            .map(|output| &output.frame[..])
+        let output = outputs.find(|output| output.index == Some(port))?;
+        Some((&output.frame[..], output.first_difference(frame)))
     }
 }
 
@@ -370,5 +390,46 @@ impl Bench {
             }
         }
         Ok(outputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame of so many bytes that ends with its tag.
+    fn output(bytes: usize) -> Output {
+        Output {
+            port: 2,
+            index: Some(0),
+            frame: vec![7; bytes],
+            tag_at: bytes - TAG_BYTES,
+        }
+    }
+
+    fn padded(output: &Output, padding: &[u8]) -> bool {
+        output.is_same(&[&output.frame[..], padding].concat(), output.tag_at)
+    }
+
+    /// A device that adds bytes to a long frame changes it.
+    #[test]
+    fn short_frames_alone_may_be_padded() {
+        assert!(padded(&output(40), &[]) && padded(&output(40), &[0; 20]) && padded(&output(60), &[0; 4]));
+        assert!(!padded(&output(40), &[0; 25]) && !padded(&output(590), &[0; 6]) && !padded(&output(40), &[1]));
+        assert!(padded(&output(590), &[]));
+        assert!(!output(590).is_same(&output(586).frame, output(586).tag_at), "cut");
+    }
+
+    #[test]
+    fn the_first_difference_is_outside_of_the_tag() {
+        let expected = output(100);
+        let mut frame = expected.frame.clone();
+        frame[90] = 1;
+        assert!(expected.is_same(&frame, expected.tag_at));
+        assert_eq!(expected.first_difference(&frame), 100, "none");
+        frame[11] = 1;
+        assert!(!expected.is_same(&frame, expected.tag_at));
+        assert_eq!(expected.first_difference(&frame), 11);
+        assert_eq!(expected.first_difference(&expected.frame[..50]), 50);
     }
 }

@@ -243,6 +243,9 @@ pub struct WrongFrame {
     pub frame: String,
     /// None when nothing should have come.
     pub expected: Option<String>,
+    /// The first byte, tags left out, in which both differ; the end of the shorter one when it is that.
+    #[serde(default)]
+    pub differs_at: Option<usize>,
 }
 
 impl TrialResults {
@@ -398,13 +401,15 @@ impl TrialResults {
 
 fn check(index: usize, stream: &Stream, result: &StreamTrial, reference: &Reference, ports: &[u32]) -> CheckResults {
     let checked = &result.checked;
-    let wrong = |(number, port, frame): &(u64, usize, Vec<u8>)| WrongFrame {
-        number: *number,
-        port: ports.get(*port).copied().unwrap_or_default(),
-        frame: hex(frame),
-        expected: reference
-            .expected(index, stream.frames.template_of(*number), *port)
-            .map(hex),
+    let wrong = |(number, port, frame): &(u64, usize, Vec<u8>)| {
+        let expected = reference.expected(index, stream.frames.template_of(*number), *port, frame);
+        WrongFrame {
+            number: *number,
+            port: ports.get(*port).copied().unwrap_or_default(),
+            frame: hex(frame),
+            expected: expected.map(|(frame, _)| hex(frame)),
+            differs_at: expected.map(|(_, at)| at),
+        }
     };
     CheckResults {
         same: checked.same,

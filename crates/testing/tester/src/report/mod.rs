@@ -5,6 +5,7 @@ pub mod compare;
 mod html;
 mod text;
 mod timeline;
+mod wrong_frame;
 
 use forebay_sim::Backlog;
 

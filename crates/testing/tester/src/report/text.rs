@@ -1,5 +1,6 @@
 //! The report for terminals.
 
+use super::wrong_frame::wrong_frame;
 use super::{bits, rate, time};
 use crate::histogram::Distribution;
 use crate::on_chip::ChipRemarks;
@@ -307,15 +308,7 @@ fn stream_text(stream: &StreamResults, out: &mut String) {
                 check.unmeasured
             );
         }
-        for example in &check.examples {
-            let _ = writeln!(
-                out,
-                "    frame {} at port {}: {}",
-                example.number, example.port, example.frame
-            );
-            let expected = example.expected.as_deref().unwrap_or("nothing");
-            let _ = writeln!(out, "      expected {expected}");
-        }
+        check.examples.iter().for_each(|example| wrong_frame(example, out));
     }
 }
 
