@@ -81,7 +81,13 @@ pub struct SelfTest {
     pub lost: u64,
     pub lateness_p99_ns: u64,
     pub disturbed_share: f64,
+    /// Frames that were due and could not be sent.
+    #[serde(default)]
+    pub unsent: u64,
 }
+
+/// Frames of a stream that must be due in a trial for its `shape` to be more than 0 there: sums are rounded.
+const DUE_MIN: f64 = 1e-6;
 
 /// A trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -299,6 +305,14 @@ impl TrialResults {
             ));
         }
         doubts.extend(self.backlog.map(crate::report::backlog));
+        let idle = self
+            .streams
+            .iter()
+            .filter(|stream| !self.was_stopped && stream.due() == 0);
+        doubts.extend(idle.map(|stream| {
+            let name = &stream.name;
+            format!("{name}: no frame was due in the measured time, so nothing is known of it")
+        }));
         doubts.extend(self.streams.iter().flat_map(StreamResults::doubts));
         if self.is_late() {
             let late =
@@ -386,11 +400,16 @@ impl TrialResults {
     }
 
     /// Whether every frame came back once, with the right content. A stream of which no frame could be sent shows
-    /// nothing, and neither does a port without a link.
+    /// nothing, and neither does a port without a link, nor a trial in which no frame was due.
     pub fn is_perfect(&self) -> bool {
-        let is_silent = |stream: &StreamResults| stream.sent == 0 && stream.unsent + stream.refused > 0;
-        let has_links = self.lost_links.is_empty();
-        has_links
+        let is_silent = |stream: &StreamResults| {
+            let due = stream.intended_pps.map(|pps| pps * self.measured_s);
+            let is_switched_off = !self.was_stopped && due.is_some_and(|due| due < DUE_MIN);
+            stream.sent == 0 && (stream.unsent + stream.refused > 0 || is_switched_off)
+        };
+        let has_frames = self.was_stopped || self.sent() > 0;
+        has_frames
+            && self.lost_links.is_empty()
             && self.lost() == 0
             && self
                 .streams
@@ -472,6 +491,11 @@ impl StreamResults {
         pps.map_or(0, |pps| (self.refused.saturating_sub(1) as f64 * 1e9 / pps) as u64)
     }
 
+    /// Frames that were due in the measured time.
+    fn due(&self) -> u64 {
+        self.sent + self.unsent + self.refused
+    }
+
     fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         let (name, late) = (&self.name, self.lateness.p99_ns);
@@ -483,10 +507,10 @@ impl StreamResults {
             ));
         }
         if self.unsent + self.refused > 0 {
-            let due = self.sent + self.unsent + self.refused;
             doubts.push(format!(
-                "{name}: {} of {due} frames could not be sent in time; they are not counted as lost",
-                self.unsent + self.refused
+                "{name}: {} of {} frames could not be sent in time; they are not counted as lost",
+                self.unsent + self.refused,
+                self.due()
             ));
         }
         doubts

@@ -504,6 +504,7 @@ impl SelfTest {
             lost: trial.lost(),
             lateness_p99_ns: lateness.max().unwrap_or(0),
             disturbed_share: trial.polling.disturbed_share,
+            unsent: trial.unsent(),
         }
     }
 }

@@ -28,6 +28,29 @@ fn difference(before: &Results, after: &Results, quantity: &str) -> Difference {
     found.expect("compared")
 }
 
+/// A test that passes because nothing was sent would pass for ever.
+#[test]
+fn a_trial_in_which_no_frame_was_due_shows_nothing() {
+    let stream = |name: &str, rate: &str| {
+        format!("[[traffic]]\nname = \"{name}\"\nfrom = 1\nto = 2\n{rate}\nframe = {{ udp = {{ bytes = 60 }} }}\n")
+    };
+    let trial = |streams: &[String]| {
+        let text = "description = \"a wire\"\nduration_s = 0.05\n[device]\nwire = true\n".to_string();
+        simulate(&(text + &streams.concat())).trials.remove(0)
+    };
+    let (busy, rare) = (stream("busy", "pps = 1000"), stream("rare", "pps = 0.1"));
+    let later = stream("later", "pps = 1000\nshape = { steps = [[0, 0], [10, 1]] }");
+    let doubt = |name: &str| format!("{name}: no frame was due in the measured time, so nothing is known of it");
+    let alone = trial(std::slice::from_ref(&later));
+    assert_eq!((alone.sent(), alone.is_perfect()), (0, false));
+    assert_eq!(alone.doubts, [doubt("later")]);
+    assert!(!trial(&[busy.clone(), later]).is_perfect());
+    // Of a rare stream a short trial may have no frame.
+    let both = trial(&[busy, rare]);
+    assert!(both.is_perfect());
+    assert_eq!(both.doubts, [doubt("rare")]);
+}
+
 /// A trial all of whose frames the machine disturbed has no latency of 0 ns: it has none.
 #[test]
 fn trials_without_undisturbed_frames_have_no_latency_to_compare() {

@@ -238,7 +238,14 @@ fn recoveries(sizes: &[SizeResults], out: &mut String) {
 
 fn self_test(own: &SelfTest, out: &mut String) {
     if own.pps == 0.0 && own.lost == 0 {
-        out.push_str("  self test against a wire: too short for a frame of these rates, so nothing is known of what the tester adds\n");
+        let why = match own.unsent {
+            0 => "too short for a frame of these rates",
+            _ => "the tester could not send a frame of these rates in time",
+        };
+        let _ = writeln!(
+            out,
+            "  self test against a wire: {why}, so nothing is known of what the tester adds"
+        );
         return;
     }
     let _ = writeln!(
