@@ -101,6 +101,48 @@ fn mistakes_are_told_with_file_and_line() {
     );
 }
 
+/// Neither the test file nor another output is lost by an output of the same name.
+#[test]
+fn outputs_have_files_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = test_file(folder.path(), "");
+    let before = fs::read(&file).expect("the test file");
+    let name = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let other = name("./test.toml");
+    let (out, again) = (name("result"), name("./result"));
+    for (options, why) in [
+        (vec!["--out", &file], "is the test file; name another for results"),
+        (vec!["--html", &other], "is the test file; name another for results"),
+        (
+            vec!["--out", &out, "--html", &again],
+            "is named for two outputs; name a file for each",
+        ),
+    ] {
+        let output = forebay(&[&["tester", "run", &file][..], &options[..]].concat());
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(why), "{said}");
+        assert!(output.stdout.is_empty(), "nothing was measured");
+    }
+    assert_eq!(fs::read(&file).expect("the test file"), before);
+    let nowhere = ["tester", "run", &file, "--out", "/dev/null", "--html", "/dev/null"];
+    assert_eq!(forebay(&nowhere).status.code(), Some(0));
+}
+
+/// A result of another version is told by its format, not by a field that it lacks.
+#[test]
+fn other_formats_are_told_by_their_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("later.json");
+    fs::write(&file, "{ \"format\": \"forebay-tester/2\" }").expect("a file");
+    let file = file.to_string_lossy();
+    let output = forebay(&["tester", "compare", &file, &file]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("has the format \"forebay-tester/2\"; \"forebay-tester/1\" is expected"),
+        "{said}"
+    );
+}
+
 /// A search whose least load the tester cannot send has found nothing, even when the device lost no frame.
 #[test]
 fn a_search_that_finds_nothing_is_exit_code_one() {

@@ -14,7 +14,7 @@ use forebay_ports::PortSpec;
 use forebay_sim::Problem;
 use forebay_tester::results::FORMAT;
 use forebay_tester::{Overrides, Progress, Results, Session, Test, report};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `forebay tester`.
@@ -294,10 +294,22 @@ fn status(results: &Results, is_good: fn(&Results) -> bool) -> Status {
     }
 }
 
-/// Results that cannot be written are noticed before anything is sent, which may take hours.
+/// Results that cannot be written, or would replace the test file or one another, are noticed before anything is sent,
+/// which may take hours.
 fn check_outputs(arguments: &TestArguments) -> Result<()> {
     let outputs = [&arguments.out, &arguments.html, &arguments.timeline, &arguments.parquet];
-    for path in outputs.into_iter().flatten() {
+    let outputs: Vec<&PathBuf> = outputs.into_iter().flatten().collect();
+    let file = place(&arguments.file);
+    for (at, path) in outputs.iter().enumerate() {
+        if file.is_some() && place(path) == file {
+            bail!("{} is the test file; name another for results", path.display());
+        }
+        if outputs[..at]
+            .iter()
+            .any(|other| place(path).is_some() && place(other) == place(path))
+        {
+            bail!("{} is named for two outputs; name a file for each", path.display());
+        }
         files::check_writable(path)?;
     }
     if let Some(folder) = &arguments.plots {
@@ -305,6 +317,14 @@ fn check_outputs(arguments: &TestArguments) -> Result<()> {
         files::check_writable(&folder.join(".writable"))?;
     }
     Ok(())
+}
+
+/// Where a file is or will be; none of what is no regular file, such as /dev/null.
+fn place(path: &Path) -> Option<PathBuf> {
+    match path.canonicalize() {
+        Ok(found) => found.is_file().then_some(found),
+        Err(_) => std::path::absolute(path).ok(),
+    }
 }
 
 /// Prints first: a disk that is full meanwhile takes no result away, and neither does a reader that has gone.
@@ -382,19 +402,18 @@ fn compare(arguments: &CompareArguments) -> Result<Status> {
 
 fn results(path: &Path) -> Result<Results> {
     let text = files::text(path, "result of the tester")?;
-    let results: Results = serde_json::from_str(&text).with_context(|| {
+    let is_none = || {
         format!(
             "{} is no result that `forebay tester --out` has written",
             path.display()
         )
-    })?;
-    if results.format == FORMAT {
-        Ok(results)
-    } else {
-        bail!(
-            "{} has the format {:?}; {FORMAT:?} is expected",
-            path.display(),
-            results.format
-        )
+    };
+    let json: Value = serde_json::from_str(&text).with_context(is_none)?;
+    // Another format may lack what this one has, which would say less.
+    match json.get("format").and_then(Value::as_str) {
+        Some(format) if format != FORMAT => {
+            bail!("{} has the format {format:?}; {FORMAT:?} is expected", path.display())
+        }
+        _ => serde_json::from_value(json).with_context(is_none),
     }
 }
