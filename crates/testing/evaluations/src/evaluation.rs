@@ -8,7 +8,7 @@ use crate::ring::{self, RingFound, RingResult, RingSetting};
 use crate::table_size::{self, TableResult, TableSetting};
 use crate::updates::{self, Foreign, UpdateResult, UpdateSetting};
 use forebay_ports::PortSpec;
-use forebay_sim::{Library, Problem};
+use forebay_sim::{Library, Problem, key_place, line_of};
 use serde::{Deserialize, Serialize};
 
 /// An evaluation.
@@ -134,7 +134,10 @@ impl Evaluation {
         let named = [("full", Some(&read.full)), ("quick", read.quick.as_ref())];
         for (name, settings) in named {
             let checked = settings.map_or(Ok(()), Settings::check);
-            checked.map_err(|message| Problem::new(None, format!("[{name}]: {message}")))?;
+            checked.map_err(|message| {
+                let line = settings_line(text, name, &message);
+                Problem::new(line, format!("[{name}]: {message}"))
+            })?;
         }
         Ok(read)
     }
@@ -270,6 +273,20 @@ impl Settings {
         if let Some(updates) = &self.updates {
             updates.check()?;
         }
+        if let Some(tables) = &self.table_size {
+            tables.check()?;
+        }
+        self.check_rules()?;
+        match self.frame_bytes().find(|bytes| !(64..=9_018).contains(bytes)) {
+            Some(bytes) => Err(format!(
+                "frame_bytes has {bytes}; 64 to 9018 are possible, with check sequence"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there are as many different rules as tables are to have.
+    fn check_rules(&self) -> Result<(), String> {
         let tables = self
             .flows
             .iter()
@@ -283,20 +300,15 @@ impl Settings {
         let updated = self.updates.iter().flat_map(UpdateSetting::tables);
         for (kind, rules) in tables.chain(sizes).chain(updated) {
             if rules == 0 || rules > kind.rules_max() {
+                let key = if self.updates.is_some() { "rules" } else { "tables" };
                 return Err(format!(
-                    "{} rules of kind {}; 1 to {} are possible",
-                    rules,
+                    "{key} has {rules} rules of kind {}; 1 to {} are possible",
                     kind.name(),
                     kind.rules_max()
                 ));
             }
         }
-        match self.frame_bytes().find(|bytes| !(64..=9_018).contains(bytes)) {
-            Some(bytes) => Err(format!(
-                "a frame of {bytes} bytes; 64 to 9018 are possible, with check sequence"
-            )),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Lengths of the frames that switches behind interfaces get, with check sequence.
@@ -314,6 +326,26 @@ impl Settings {
         };
         let fit = forebay_tester::device::frames_fit(sent_by, &[frame(0, longest)]);
         fit.map_err(|message| format!("frame_bytes has {longest}, with check sequence: {message}"))
+    }
+}
+
+/// The line of a mistake in the settings of this name: of the key with which its message begins, or of their table.
+fn settings_line(text: &str, name: &str, message: &str) -> Option<usize> {
+    let table = text.find(&format!("[{name}"))?;
+    let key = message.split(' ').next()?;
+    let place = key_place(text, table, key).map_or(table, |place| place.start);
+    Some(line_of(text, place))
+}
+
+/// Whether a list names something, and nothing twice: each value is measured, and results are told apart by it.
+pub(crate) fn check_list<T: PartialEq>(key: &str, list: &[T]) -> Result<(), String> {
+    if list.is_empty() {
+        return Err(format!("{key} is empty; it has at least one value"));
+    }
+    let mut values = list.iter().enumerate();
+    match values.find(|(at, value)| list[..*at].contains(value)) {
+        Some((at, _)) => Err(format!("{key} has a value twice, number {}; leave one out", at + 1)),
+        None => Ok(()),
     }
 }
 
@@ -431,6 +463,61 @@ mod tests {
         };
         let error = evaluation.run_foreign(false, "a switch", &foreign, 1, &mut |_| ());
         assert!(error.is_err_and(|error| error.ends_with("--control COMMAND names what does")));
+    }
+
+    #[test]
+    fn mistakes_in_settings_of_flows_have_their_lines() {
+        let right = "title = \"t\"\nsource = \"s\"\n[full.flows]\ntables = [{ kind = \"exact\", rules = 9 }]\nframe_bytes = [64]\n\
+                     flows = 1\nseconds = 0.1\ntrial_s = 0.1\ntrials_s = 0.1\npps_max = 1000.0\n";
+        assert!(Evaluation::read(right).is_ok());
+        for (from, to, expected) in [
+            (
+                "[64]",
+                "[64, 64]",
+                "5: [full]: frame_bytes has a value twice, number 2; leave one out",
+            ),
+            ("[64]", "[]", "5: [full]: frame_bytes is empty"),
+            ("[64]", "[60]", "5: [full]: frame_bytes has 60; 64 to 9018"),
+            ("[64]\n", "[64]\nturns = 0\n", "6: [full]: turns is 0; it is at least 1"),
+            ("rules = 9", "rules = 0", "4: [full]: tables has 0 rules of kind exact"),
+            (
+                "trials_s = 0.1",
+                "trials_s = 0.01",
+                "9: [full]: trials_s is 0.01; it is at least trial_s",
+            ),
+            ("full.flows", "full.flow", "3: there is no key `flow` here"),
+        ] {
+            let problem = Evaluation::read(&right.replace(from, to)).expect_err("a mistake");
+            assert!(problem.to_string().starts_with(expected), "{problem}");
+        }
+    }
+
+    #[test]
+    fn impossible_settings_of_updates_are_told() {
+        let right = "title = \"t\"\nsource = \"s\"\n[full.updates]\ndecisions = [\"exact\"]\nrules = [1]\nframe_bytes = [64]\n\
+                     mbps = [1.0]\ncontrols = [\"library\"]\nrepetitions = 1\nin_a_row = 1\n";
+        assert!(Evaluation::read(right).is_ok());
+        for (from, to, expected) in [
+            ("[\"exact\"]", "[]", "4: [full]: decisions is empty"),
+            ("rules = [1]", "rules = []", "5: [full]: rules is empty"),
+            (
+                "rules = [1]",
+                "rules = [0]",
+                "5: [full]: rules has 0 rules of kind exact",
+            ),
+            ("[1.0]", "[]", "7: [full]: mbps is empty"),
+            (
+                "[1.0]",
+                "[1e-6]",
+                "7: [full]: mbps has 0.000001; it is 0.000672 (a frame of 64 bytes in a second)",
+            ),
+            ("[1.0]", "[1e12]", "7: [full]: mbps has 1000000000000; it is"),
+            ("[\"library\"]", "[]", "8: [full]: controls is empty"),
+            ("repetitions = 1", "repetitions = 0", "9: [full]: repetitions is 0"),
+        ] {
+            let problem = Evaluation::read(&right.replace(from, to)).expect_err("a mistake");
+            assert!(problem.to_string().starts_with(expected), "{problem}");
+        }
     }
 
     #[test]

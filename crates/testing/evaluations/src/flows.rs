@@ -17,7 +17,7 @@
 //! More flows are more frames to copy from, which costs the tester, too. In memory each turn at the one rate therefore
 //! has the same trials on a wire in the place of the switch: what grows there is the tester's own.
 
-use crate::evaluation::Standing;
+use crate::evaluation::{Standing, check_list};
 use crate::frames::stream;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};
 use crate::rules::Kind;
@@ -134,9 +134,13 @@ impl FlowSetting {
 
     /// Whether it can be measured.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.flows == 0 {
-            return Err("flows is 0; it is at least 1".to_string());
+        for (key, number) in [("flows", self.flows), ("turns", self.turns)] {
+            if number == 0 {
+                return Err(format!("{key} is 0; it is at least 1"));
+            }
         }
+        check_list("tables", &self.tables)?;
+        check_list("frame_bytes", &self.frame_bytes)?;
         check_effort(self.seconds, self.trial_s, self.trials_s, self.pps_max)
     }
 

@@ -8,6 +8,7 @@
 //! work of all three, and time is what it works for this thread. A message is counted when it comes back unchanged. Up
 //! to N - 1 messages of a trial's end wait in the first switch for the rest of their N-packet; they are not lost.
 
+use crate::evaluation::check_list;
 use crate::sockets::{SocketResult, SocketSetting};
 use crate::trials::{Effort, LoadResult, Trials, UNIT_PPS, check_effort};
 use forebay_bench::programs;
@@ -125,6 +126,12 @@ pub struct RingResult {
 impl RingSetting {
     /// Whether the programs take it.
     pub(crate) fn check(&self) -> Result<(), String> {
+        check_list("methods", &self.methods)?;
+        check_list("messages", &self.messages)?;
+        check_list("message_bytes", &self.message_bytes)?;
+        if self.turns == 0 {
+            return Err("turns is 0; it is at least 1".to_string());
+        }
         let mut all = self.messages.iter().chain(&self.sockets.messages);
         if let Some(messages) = all.find(|messages| !(1..=8).contains(*messages)) {
             return Err(format!("N is {messages}; it is 1 to 8"));

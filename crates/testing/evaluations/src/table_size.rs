@@ -4,6 +4,7 @@
 //! taken and a packet for each entry came out with what that entry writes. An entry that is taken and does not act is
 //! found so.
 
+use crate::evaluation::check_list;
 use crate::frames::frame;
 use crate::router::{Decision, PORTS, Router, TABLE, entry};
 use crate::rules::{Kind, rule};
@@ -32,6 +33,18 @@ pub struct TableSetting {
     pub seconds_max: f64,
     /// The memory that the process may have then.
     pub memory_gb_max: f64,
+}
+
+impl TableSetting {
+    /// Whether it can be measured.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        check_list("tables", &self.tables)?;
+        let limits = [("seconds_max", self.seconds_max), ("memory_gb_max", self.memory_gb_max)];
+        match limits.into_iter().find(|(_, limit)| limit.is_nan() || *limit <= 0.0) {
+            Some((key, limit)) => Err(format!("{key} is {limit}; it is more than 0")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A search.

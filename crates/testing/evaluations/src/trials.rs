@@ -65,6 +65,11 @@ pub(crate) fn check_effort(seconds: f64, trial_s: f64, trials_s: f64, pps_max: f
     if let Some((key, length)) = lengths.into_iter().find(|(_, length)| !LENGTHS_S.contains(length)) {
         return Err(format!("{key} is {length}; it is more than 0, and at most a day"));
     }
+    if trials_s < trial_s {
+        return Err(format!(
+            "trials_s is {trials_s}; it is at least trial_s, which is {trial_s}"
+        ));
+    }
     if PPS.contains(&pps_max) {
         Ok(())
     } else {

@@ -11,12 +11,14 @@
 //! response time, as in the paper.
 
 use crate::control::{Command, Control, Library, P4Runtime, Target};
+use crate::evaluation::check_list;
 use crate::frames::{frame, stream};
 use crate::router::{Decision, PORTS, REGISTER, Router, TABLE, entry, register_value};
 use crate::rules::{Kind, rule};
 use forebay_packet::{Burst, PortError};
 use forebay_pipeline::Pipeline;
 use forebay_ports::{Clock, PortSpec, TimeSlice, set_time_slice};
+use forebay_sim::number;
 use forebay_tester::device::{self, Device};
 use forebay_tester::histogram::{Distribution, Histogram};
 use forebay_tester::path::{Path, Received};
@@ -47,6 +49,12 @@ const DRAIN_NS: u64 = 500_000_000;
 
 /// Pauses of the tester that count as disturbances.
 const DISTURBANCE_NS: u64 = 100_000;
+
+/// The highest rate that is taken for meant: 10 Tbps.
+const MBPS_MAX: f64 = 1e7;
+
+/// Bytes of preamble and gap, which a frame has on the wire beside itself and its check sequence.
+const GAP_BYTES: usize = 20;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -189,10 +197,32 @@ pub struct Foreign {
 impl UpdateSetting {
     /// Whether it can be measured.
     pub(crate) fn check(&self) -> Result<(), String> {
-        match self.mbps.iter().find(|mbps| !(**mbps > 0.0 && mbps.is_finite())) {
-            Some(mbps) => Err(format!("mbps has {mbps}; a rate is more than 0")),
+        check_list("decisions", &self.decisions)?;
+        if self.tables_are_wanted() {
+            check_list("rules", &self.rules)?;
+        }
+        check_list("frame_bytes", &self.frame_bytes)?;
+        check_list("mbps", &self.mbps)?;
+        check_list("controls", &self.controls)?;
+        if self.repetitions == 0 {
+            return Err("repetitions is 0; it is at least 1".to_string());
+        }
+        let longest = self.frame_bytes.iter().copied().max().unwrap_or(0);
+        let least = 8.0 * (longest + GAP_BYTES) as f64 / 1e6;
+        match self.mbps.iter().find(|mbps| !(least..=MBPS_MAX).contains(*mbps)) {
+            Some(mbps) => Err(format!(
+                "mbps has {}; it is {least} (a frame of {longest} bytes in a second) to {MBPS_MAX}",
+                number(*mbps)
+            )),
             None => Ok(()),
         }
+    }
+
+    /// Whether a table decides, and not a register alone.
+    fn tables_are_wanted(&self) -> bool {
+        self.decisions
+            .iter()
+            .any(|decision| *decision != DecisionName::Register)
     }
 
     /// The tables, with the kind of their keys and their rules.
