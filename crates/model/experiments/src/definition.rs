@@ -1,5 +1,6 @@
 //! What an experiment compares.
 
+use forebay_sim::{Problem, suggestion};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -90,11 +91,77 @@ impl Definition {
     /// # Errors
     /// What is wrong, with its line.
     pub fn read(text: &str) -> Result<Definition, String> {
-        toml::from_str(text).map_err(|error| {
-            let line = error
-                .span()
-                .map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-            format!("experiment.toml:{line}: {}", error.message().trim())
-        })
+        toml::from_str(text).map_err(|error| format!("experiment.toml:{}", Problem::of_toml(text, &error)))
+    }
+
+    /// Whether axis, lines and columns are parameters of the cells: charts and tables without them show nothing of what they
+    /// are about.
+    pub(crate) fn check_axes(&self, parameters: &BTreeMap<String, String>) -> Result<(), String> {
+        let lines = self.lines.iter().map(|name| ("lines", name));
+        let columns = Some(("columns", &self.columns)).filter(|(_, name)| !name.is_empty());
+        let mut named = [("x", &self.x)].into_iter().chain(lines).chain(columns);
+        match named.find(|(_, name)| !parameters.contains_key(*name)) {
+            None => Ok(()),
+            Some((key, name)) => Err(format!(
+                "experiment.toml: {key} names {name:?}, which is no parameter of cells.csv{}",
+                suggestion(name, parameters.keys().map(String::as_str))
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str =
+        "title = \"t\"\nsource = \"s\"\nx = \"SIZE\"\nx_label = \"size\"\nlines = [\"N\"]\nunit = \"Gbps\"\n";
+
+    #[test]
+    fn mistakes_have_plain_words_and_lines() {
+        for (from, to, expected) in [
+            (
+                "\"t\"",
+                "3",
+                "experiment.toml:1: a text in quotes is expected here, not 3",
+            ),
+            (
+                "lines",
+                "line",
+                "experiment.toml:5: there is no key `line` here; did you mean `lines`?",
+            ),
+            ("unit = \"Gbps\"\n", "", "experiment.toml:1: the key `unit` is missing"),
+        ] {
+            let said = Definition::read(&GOOD.replace(from, to)).expect_err("a mistake");
+            assert!(said.starts_with(expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn axes_are_parameters_of_the_cells() {
+        let named = ["N", "SIZE"].map(|name| (name.to_string(), "1".to_string()));
+        let parameters = BTreeMap::from(named);
+        let axes = |text: &str| Definition::read(text).expect("right").check_axes(&parameters);
+        assert_eq!(axes(GOOD), Ok(()));
+        for (from, to, expected) in [
+            (
+                "\"SIZE\"",
+                "\"SIZES\"",
+                "x names \"SIZES\", which is no parameter of cells.csv; did you mean SIZE?",
+            ),
+            (
+                "[\"N\"]",
+                "[\"N\", \"GBPS\"]",
+                "lines names \"GBPS\", which is no parameter",
+            ),
+            (
+                "unit",
+                "columns = \"GBPS\"\nunit",
+                "columns names \"GBPS\", which is no parameter",
+            ),
+        ] {
+            let said = axes(&GOOD.replace(from, to)).expect_err("no parameter");
+            assert!(said.contains(expected), "{said}");
+        }
     }
 }

@@ -70,6 +70,9 @@ impl Experiment {
     pub fn new(library: &dyn Library, quick: bool, ignore_fit: Option<&str>) -> Result<Experiment, String> {
         let definition = Definition::read(&library.text("experiment.toml")?)?;
         let cells = cells::read(&library.text("cells.csv")?)?;
+        if let Some(first) = cells.first() {
+            definition.check_axes(&first.parameters)?;
+        }
         let cells: Vec<Cell> = cells
             .into_iter()
             .filter(|cell| !quick || !cell.skipped_when_quick)
@@ -315,6 +318,7 @@ mod tests {
                 "{name}"
             );
             for cell in &cells {
+                assert_eq!(definition.check_axes(&cell.parameters), Ok(()), "{name}");
                 let given: Vec<(String, String)> = cell.parameters.clone().into_iter().collect();
                 let cases = expand(&text(&folder, "scenario.toml"), &given);
                 let cases = cases.unwrap_or_else(|problem| panic!("{name}: {problem}"));
