@@ -43,8 +43,13 @@ pub struct Path {
     pub variation: Histogram,
     /// Times between arrivals.
     pub inter_arrival: Histogram,
-    /// Bytes that came, duplicates left out.
-    pub bytes: u64,
+    /// How many copies are due beside the first one of each frame, where a program sends a frame several times by one
+    /// port. They are told from duplicates by their number alone.
+    pub copies: u64,
+    /// Bytes that came for the first time.
+    bytes: u64,
+    /// Bytes that came again.
+    bytes_again: u64,
     /// Frames that came after one of their own flow with a larger number.
     pub reordered_in_flow: u64,
     /// For each flow, one more than the largest number.
@@ -74,6 +79,7 @@ impl Path {
     pub fn receive(&mut self, frame: &Received) {
         let arrival = self.sequence.arrive(frame.number);
         if arrival == Arrival::Duplicate {
+            self.bytes_again += frame.bytes as u64;
             return;
         }
         if arrival != Arrival::TooLate {
@@ -94,6 +100,23 @@ impl Path {
             self.inter_arrival.record(frame.now_ns.saturating_sub(came_ns));
         }
         self.note_neighbour(frame.number, latency);
+    }
+
+    /// Frames that came as they are due: the first copy of each, and further ones as far as they are.
+    pub fn received(&self) -> u64 {
+        self.sequence.unique() + self.sequence.duplicates().min(self.copies)
+    }
+
+    /// Their bytes.
+    pub fn received_bytes(&self) -> u64 {
+        let again = self.sequence.duplicates();
+        let due = again.min(self.copies);
+        self.bytes + (self.bytes_again as f64 * due as f64 / again.max(1) as f64) as u64
+    }
+
+    /// Frames that came more often than they are due.
+    pub fn duplicated(&self) -> u64 {
+        self.sequence.duplicates().saturating_sub(self.copies)
     }
 
     #[inline]

@@ -519,7 +519,7 @@ impl StreamResults {
 
 impl PathResults {
     fn new(port: Option<u32>, expected: u64, path: &mut Path, seconds: f64) -> PathResults {
-        let received = path.sequence.unique();
+        let received = path.received();
         let lost = expected.saturating_sub(received);
         let mut all = path.latency.clone();
         all.add(&path.disturbed);
@@ -533,12 +533,12 @@ impl PathResults {
             expected,
             received,
             received_pps: received as f64 / seconds,
-            received_gbps: gbps(received, path.bytes, seconds),
+            received_gbps: gbps(received, path.received_bytes(), seconds),
             lost,
             loss_ratio: lost as f64 / expected.max(1) as f64,
             last_loss_ns: path.gaps.last_until_ns(),
             lost_at_end: lost.saturating_sub(path.gaps.missing()),
-            duplicated: path.sequence.duplicates(),
+            duplicated: path.duplicated(),
             latency: path.latency.summary(),
             latency_all: all.summary(),
             device_latency: device.summary(),

@@ -56,6 +56,32 @@ fn frames_are_compared_with_the_reference() {
     assert_eq!(found.trials[0].drops, [("ingress_drop".to_string(), 50)]);
 }
 
+/// A program may send a frame several times by one port, as a mirror does: its copies are due, and others are not.
+#[test]
+fn copies_by_one_port_are_due() {
+    let text = "description = \"copies\"\nduration_s = 0.05\nsample_s = 0\n[device]\ncheck = true\n\
+                program = \"tests/stf/traffic/multicast_overrides_port.p4\"\n\
+                commands = \"\"\"\nmc_mgrp_create 5\nmc_node_create 1 2\nmc_node_create 2 2\n\
+                mc_node_associate 5 0\nmc_node_associate 5 1\n\"\"\"\n\
+                [[traffic]]\nname = \"a\"\nfrom = 1\npps = 20_000\n\
+                frame = { udp = { bytes = 100 }, destination_mac = \"00:00:00:00:00:02\" }\n";
+    let counts = |found: &forebay_tester::Results| {
+        let path = &found.trials[0].streams[0].paths[0];
+        (path.expected, path.received, path.lost, path.duplicated)
+    };
+    let whole = simulate(text);
+    assert_eq!(counts(&whole), (2000, 2000, 0, 0));
+    let stream = &whole.trials[0].streams[0];
+    let ratio = stream.paths[0].received_gbps / stream.sent_gbps;
+    assert!(whole.trials[0].is_perfect() && (ratio - 2.0).abs() < 1e-6, "{ratio}");
+    let doubled = simulate(&format!("{text}[[impairment]]\nport = 2\nduplication = 1\n"));
+    assert_eq!(counts(&doubled), (2000, 2000, 0, 2000));
+    let cut = simulate(&format!("{text}[[impairment]]\nport = 2\nloss = 0.25\n"));
+    let lost = cut.injected.as_ref().map_or(0, |injected| injected.lost);
+    assert!(lost > 400, "{lost}");
+    assert_eq!(counts(&cut), (2000, 2000 - lost, lost, 0));
+}
+
 /// With `check` the reference says where frames come out: a `to` that says something else would be ignored.
 #[test]
 fn a_stream_is_checked_where_the_file_expects_it() {
