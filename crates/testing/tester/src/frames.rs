@@ -308,8 +308,9 @@ fn sizes(entry: &SizeEntry, least: usize, seed: u64) -> Result<Vec<usize>, Strin
         SizeEntry::Several(_) => return Err("the list of lengths is empty".to_string()),
         SizeEntry::Named(name) if name == "imix" => IMIX.to_vec(),
         SizeEntry::Named(name) => return Err(format!("there is no mix of lengths {name:?}; there is \"imix\"")),
-        // The longest alone is told of below.
+        // An end alone is told of below: which lengths are drawn between them depends on the seed.
         SizeEntry::Random { to, .. } if *to > BYTES_MAX => vec![*to],
+        SizeEntry::Random { from, .. } if *from < least => vec![*from],
         SizeEntry::Random { from, to } if from <= to => random_sizes(*from, *to, seed),
         SizeEntry::Random { from, to } => return Err(format!("lengths from {from} to {to}: the first is larger")),
     };

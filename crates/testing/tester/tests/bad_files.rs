@@ -99,6 +99,16 @@ fn frames() {
         "bytes = 30",
         "11: a frame of 30 bytes; with these headers and the tag of 18 bytes it has 60 to 9214",
     );
+    for seed in 0..4 {
+        let range = GOOD
+            .replace("bytes = 60", "bytes = { from = 58, to = 9000 }")
+            .replace("duration_s = 1", &format!("duration_s = 1\nseed = {seed}"));
+        let found = problems(&range);
+        assert!(
+            found.contains("12: a frame of 58 bytes; with these headers"),
+            "{seed}: {found}"
+        );
+    }
     wrong(
         "bytes = 60",
         "bytes = \"imax\"",
