@@ -28,6 +28,16 @@ fn difference(before: &Results, after: &Results, quantity: &str) -> Difference {
     found.expect("compared")
 }
 
+/// All other figures are of the measured time.
+#[test]
+fn drops_of_the_warm_up_are_said_to_be_included() {
+    let mut found = wire();
+    found.trials[0].drops = vec![("queue_full".to_string(), 3)];
+    assert!(report::text(&found).contains("dropped by the device: queue_full 3"));
+    found.trials[0].warm_up_s = Some(0.1);
+    assert!(report::text(&found).contains("dropped by the device, warm-up included: queue_full 3"));
+}
+
 /// A test that passes because nothing was sent would pass for ever.
 #[test]
 fn a_trial_in_which_no_frame_was_due_shows_nothing() {

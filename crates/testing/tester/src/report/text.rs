@@ -271,7 +271,12 @@ fn trial_text(trial: &TrialResults, out: &mut String) {
     }
     if !trial.drops.is_empty() {
         let drops = trial.drops.iter().map(|(reason, count)| format!("{reason} {count}"));
-        let _ = writeln!(out, "\ndropped by the device: {}", drops.collect::<Vec<_>>().join(", "));
+        let of = match trial.warm_up_s {
+            Some(warm_up_s) if warm_up_s > 0.0 => ", warm-up included",
+            _ => "",
+        };
+        let drops = drops.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "\ndropped by the device{of}: {drops}");
     }
     if trial.foreign > 0 {
         let _ = writeln!(out, "\n{} frames came that this trial did not send", trial.foreign);
