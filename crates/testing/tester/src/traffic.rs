@@ -34,9 +34,9 @@ pub(crate) fn streams(file: &TestFile, loaded: Option<&Loaded>, reader: &mut Rea
             "there is no traffic; a test has at least one [[traffic]]",
         ));
     }
-    if file.traffic.len() > STREAMS_MAX {
+    if let Some(first) = file.traffic.get(STREAMS_MAX) {
         let message = format!("there are {} streams; {STREAMS_MAX} are possible", file.traffic.len());
-        reader.problems.push(Problem::new(None, message));
+        reader.wrong(first.name.span(), message);
         return Vec::new();
     }
     let mut names = BTreeSet::new();

@@ -225,6 +225,21 @@ fn shapes_and_flows() {
     );
 }
 
+/// Of too many streams the first one that is not possible is named.
+#[test]
+fn too_many_streams() {
+    let stream = |number: usize| {
+        format!("[[traffic]]\nname = \"{number}\"\nfrom = 1\npps = 1\nframe = {{ udp = {{ bytes = 60 }} }}\n")
+    };
+    let with = |count: usize| problems(&(GOOD.to_string() + &(0..count).map(stream).collect::<String>()));
+    assert_eq!(with(255), "");
+    assert!(
+        with(256).contains("1288: there are 257 streams; 256 are possible"),
+        "{}",
+        with(256)
+    );
+}
+
 /// What could be meant and is not possible.
 #[test]
 fn values_that_do_nothing_or_too_much() {

@@ -279,7 +279,11 @@ fn trial_text(trial: &TrialResults, out: &mut String) {
         let _ = writeln!(out, "\ndropped by the device{of}: {drops}");
     }
     if trial.foreign > 0 {
-        let _ = writeln!(out, "\n{} frames came that this trial did not send", trial.foreign);
+        let _ = writeln!(
+            out,
+            "\n{} frames came without a tag of this trial: sent by others, or changed on the way",
+            trial.foreign
+        );
     }
     for doubt in &trial.doubts {
         let _ = writeln!(out, "doubt: {doubt}");
