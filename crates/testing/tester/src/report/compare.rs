@@ -225,7 +225,9 @@ fn of_searches(before: &Results, after: &Results) -> Vec<Difference> {
         let compared = |(quantity, values): &OfSize| repeated(&path, quantity, &values(old), &values(new));
         differences.extend(OF_SIZES.iter().map(compared));
     }
-    differences.retain(|found| found.before.is_some() || found.after.is_some());
+    // That a search found no load on either side is a result.
+    let was_searched = |found: &Difference| [LOAD, THROUGHPUT].contains(&found.quantity);
+    differences.retain(|found| found.before.is_some() || found.after.is_some() || was_searched(found));
     differences
 }
 
@@ -501,6 +503,12 @@ mod tests {
         assert!(found[2].is_significant() && found[2].between_trials);
         let text = table(&found);
         assert!(text.contains("not known: no load was good after"), "{text}");
+        let none = results(None, [1; 3]);
+        let both = differences(&none, &none);
+        let quantities: Vec<_> = both.iter().map(|found| found.quantity).collect();
+        assert_eq!(quantities, [LOAD, THROUGHPUT, "burst (frames)"]);
+        let text = table(&both);
+        assert!(text.contains("not known: no load was good before and after"), "{text}");
         let same = differences(&results(Some(1.0), [1; 3]), &results(Some(2.0), [1; 3]));
         assert!(table(&same).contains("not known: it was searched once"));
     }
