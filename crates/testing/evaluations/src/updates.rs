@@ -294,7 +294,7 @@ pub fn measure(of: Combination, setting: &UpdateSetting, foreign: Option<&Foreig
         let times = updates.join().map_err(|_| "the control thread has panicked")?;
         // A process that updates another rule, or a switch that has none, shows by this alone.
         let rule = || format!("{} rule {} of {}", of.decision.name(), target.index, of.rules);
-        let times = times.map_err(|error| format!("{}: {error}", rule()))?;
+        let times = times.map_err(|ended| format!("{}: {}", rule(), ended.words(watched.as_ref().ok())))?;
         Ok(result(of, &times, watched?))
     })
 }
@@ -373,13 +373,35 @@ struct Times {
     updates: u64,
 }
 
+/// Why updates ended early.
+#[derive(Debug)]
+enum Ended {
+    /// No packet showed this version.
+    Unseen(u64),
+    /// The switch could not be told, in words.
+    Refused(String),
+}
+
+impl Ended {
+    /// In words, with what came back meanwhile: whether the switch forwards at all, or has another rule.
+    fn words(&self, watched: Option<&Traffic<'_>>) -> String {
+        match self {
+            Ended::Refused(why) => why.clone(),
+            Ended::Unseen(version) => {
+                let came = watched.map_or(String::new(), Traffic::came);
+                format!("no packet shows version {version} of the rule within 5 s{came}")
+            }
+        }
+    }
+}
+
 /// Updates one after another, each when the one before has been seen; then updates without a pause.
 fn update(
     control: &mut dyn Control,
     setting: &UpdateSetting,
     clock: Clock,
     transitions: &Receiver<Transition>,
-) -> Result<Times, String> {
+) -> Result<Times, Ended> {
     let mut times = Times {
         call: Histogram::default(),
         response: Histogram::default(),
@@ -396,7 +418,7 @@ fn update(
         version += 1;
         std::thread::sleep(PAUSE);
         let t1 = clock.now_ns();
-        control.set(version)?;
+        control.set(version).map_err(Ended::Refused)?;
         let t2 = clock.now_ns();
         let Transition {
             last_old_ns: t3,
@@ -415,7 +437,7 @@ fn update(
     let began = clock.now_ns();
     for _ in 0..setting.in_a_row {
         version += 1;
-        control.set(version)?;
+        control.set(version).map_err(Ended::Refused)?;
     }
     let seconds = (clock.now_ns() - began) as f64 / 1e9;
     if setting.in_a_row > 0 {
@@ -427,10 +449,10 @@ fn update(
 }
 
 /// Waits until a version has been seen.
-fn seen(version: u64, transitions: &Receiver<Transition>) -> Result<Transition, String> {
+fn seen(version: u64, transitions: &Receiver<Transition>) -> Result<Transition, Ended> {
     loop {
         let next = transitions.recv_timeout(PATIENCE);
-        let transition = next.map_err(|_| format!("no packet shows version {version} of the rule within 5 s"))?;
+        let transition = next.map_err(|_| Ended::Unseen(version))?;
         if transition.version >= version {
             return Ok(transition);
         }
@@ -579,6 +601,19 @@ impl<'a> Traffic<'a> {
         }
     }
 
+    /// What came back, in words that follow others.
+    fn came(&self) -> String {
+        let (sent, came) = (self.sender.next_number() - self.refused, self.path.sequence.unique());
+        if came == 0 {
+            return format!("; none of {sent} packets came back");
+        }
+        let newest = match self.version {
+            0 => "none with a version in both MAC addresses".to_string(),
+            version => format!("the newest with version {version}"),
+        };
+        format!("; {came} of {sent} packets came back, {newest}")
+    }
+
     fn lost(&self) -> u64 {
         (self.sender.next_number() - self.refused).saturating_sub(self.path.sequence.unique())
     }
@@ -654,6 +689,29 @@ mod tests {
         let of_other = setting().by_command().combinations();
         assert!(of_other.iter().all(|of| of.control == ControlName::Command));
         assert_eq!(2 * of_other.len(), setting().combinations().len());
+    }
+
+    /// Whether the switch forwards nothing, or has another rule, is known from the packets.
+    #[test]
+    fn a_version_that_is_not_seen_is_told_with_what_came_back() {
+        let stream = stream(Kind::Exact, 1, 1, 64, Rate::Frames(1e4));
+        let wire = device::wire(&PORTS, &[(PORTS[0], PORTS[1])], 16);
+        let (told, _transitions) = sync_channel(1);
+        let clock = Clock::start();
+        let traffic = Traffic::new(&stream, wire, clock, told);
+        let said = Ended::Unseen(2).words(Some(&traffic));
+        assert_eq!(
+            said,
+            "no packet shows version 2 of the rule within 5 s; none of 0 packets came back"
+        );
+        let until_ns = clock.now_ns() + 20_000_000;
+        let traffic = traffic.run(&|| clock.now_ns() > until_ns).expect("a wire");
+        let said = Ended::Unseen(2).words(Some(&traffic));
+        assert!(
+            said.ends_with("packets came back, none with a version in both MAC addresses"),
+            "{said}"
+        );
+        assert_eq!(Ended::Refused("busy".to_string()).words(None), "busy");
     }
 
     #[test]
