@@ -303,6 +303,26 @@ mod tests {
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
+    /// The files that the page shows, by what each begins with.
+    #[test]
+    fn the_example_of_the_page_can_be_read() {
+        let page = include_str!("../../../../experiments/README.md");
+        let of = |beginning: &str| {
+            let blocks = page.split("```").skip(1).step_by(2);
+            let mut blocks = blocks.filter_map(|block| block.split_once('\n'));
+            let found = blocks.find(|(_, text)| text.starts_with(beginning));
+            found.expect("an example").1
+        };
+        let definition = Definition::read(of("# experiment.toml")).expect("right");
+        let cells = cells::read(of("LOAD,BYTES")).expect("right");
+        for cell in &cells {
+            assert_eq!(definition.check_axes(&cell.parameters), Ok(()));
+            let given: Vec<(String, String)> = cell.parameters.clone().into_iter().collect();
+            assert!(expand(of("# scenario.toml"), &given).is_ok());
+        }
+        assert_eq!(cells.len(), 4);
+    }
+
     /// What can be checked without compiling programs; the command checks the rest before it simulates.
     #[test]
     fn every_experiment_of_the_repository_can_be_read() {

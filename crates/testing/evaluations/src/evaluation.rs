@@ -381,6 +381,15 @@ mod tests {
         assert!(read >= 3, "{read} evaluations");
     }
 
+    #[test]
+    fn the_example_of_the_page_can_be_read() {
+        let page = include_str!("../../../../docs/tester.md");
+        let blocks = page.split("```toml\n").skip(1);
+        let mut blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
+        let example = blocks.find(|block| block.contains("[full.updates]"));
+        assert_eq!(Evaluation::read(example.expect("an example")).map(|_| ()), Ok(()));
+    }
+
     /// The longest that trials of the settings take, in seconds. Each has a warm-up of a tenth of it.
     fn trials_s_max(settings: &Settings) -> f64 {
         let cell = |trials_s: f64, seconds: f64, trials: usize| {
