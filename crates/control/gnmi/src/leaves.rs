@@ -214,19 +214,18 @@ pub(crate) struct Leaf {
     pub(crate) value: Scalar,
 }
 
-/// Every value of an interface; `number` is its place among all interfaces.
-fn of_interface((number, interface): (usize, &Interface)) -> impl Iterator<Item = Leaf> {
-    let leaf = move |(at, schema): (usize, &Schema)| {
-        Some(Leaf {
-            place: number * SCHEMA.len() + at,
-            interface: interface.info.name.clone(),
-            names: schema.names,
-            model: schema.model,
-            kind: schema.kind,
-            value: (schema.value)(interface)?,
-        })
-    };
-    SCHEMA.iter().enumerate().filter_map(leaf)
+/// The value at a place, if its interface has it now.
+fn at(interfaces: &[Interface], place: usize) -> Option<Leaf> {
+    let interface = interfaces.get(place / SCHEMA.len())?;
+    let schema = &SCHEMA[place % SCHEMA.len()];
+    Some(Leaf {
+        place,
+        interface: interface.info.name.clone(),
+        names: schema.names,
+        model: schema.model,
+        kind: schema.kind,
+        value: (schema.value)(interface)?,
+    })
 }
 
 /// The identity of OpenConfig's model for a speed.
@@ -250,7 +249,13 @@ fn port_speed(mbps: u32) -> &'static str {
 
 /// Every value of all interfaces, in the order of their places.
 pub(crate) fn all(interfaces: &[Interface]) -> Vec<Leaf> {
-    interfaces.iter().enumerate().flat_map(of_interface).collect()
+    let places = 0..interfaces.len() * SCHEMA.len();
+    places.filter_map(|place| at(interfaces, place)).collect()
+}
+
+/// The values at these places that interfaces have now, in the same order.
+pub(crate) fn at_places(interfaces: &[Interface], places: &[usize]) -> Vec<Leaf> {
+    places.iter().filter_map(|place| at(interfaces, *place)).collect()
 }
 
 /// The places of the leaves that a path means, in order. An interface may have some of them at other times alone: its

@@ -8,7 +8,7 @@ use crate::Switch;
 use crate::interfaces::Interface;
 use crate::leaves::{self, Leaf, VALUES_MAX};
 use crate::messages::{check_paths, encoding, keep_models, known, notification};
-use crate::subscription::{Due, Subscription, due};
+use crate::subscription::{Due, Subscription, due, meant_places};
 use forebay_protocol::gnmi::subscribe_request::Request as Asked;
 use forebay_protocol::gnmi::subscribe_response::Response as Told;
 use forebay_protocol::gnmi::subscription_list::Mode;
@@ -21,9 +21,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, StreamExt};
 use tonic::Status;
-
-/// How often it is looked for changes.
-const LOOK: Duration = Duration::from_millis(50);
 
 type Queued = Result<SubscribeResponse, Status>;
 
@@ -235,6 +232,7 @@ impl<S: Switch> Subscriber<'_, S> {
         mut requests: impl Stream<Item = Result<SubscribeRequest, Status>> + Unpin,
     ) -> Result<(), Status> {
         let (mut subscriptions, first) = self.begin()?;
+        let places = meant_places(&subscriptions);
         if let Some(first) = first {
             self.to_client.room().await?.send(Ok(told(Told::Update(first))));
         }
@@ -251,7 +249,7 @@ impl<S: Switch> Subscriber<'_, S> {
                 () = tokio::time::sleep(self.pause(&subscriptions)) => {}
             }
             let room = self.to_client.room().await?;
-            if let Some(notification) = self.look(&mut subscriptions)? {
+            if let Some(notification) = self.look(&mut subscriptions, &places)? {
                 room.send(Ok(told(Told::Update(notification))));
             }
         }
@@ -275,16 +273,19 @@ impl<S: Switch> Subscriber<'_, S> {
 
     /// The time until the next look.
     fn pause(&self, subscriptions: &[Subscription]) -> Duration {
-        let next_ns = subscriptions.iter().map(Subscription::sample_ns).min();
-        let left_ns = next_ns.unwrap_or(u64::MAX).saturating_sub(self.switch.switch_ns());
-        LOOK.min(Duration::from_nanos(left_ns))
+        let now_ns = self.switch.switch_ns();
+        let next_ns = subscriptions
+            .iter()
+            .map(|subscription| subscription.next_look_ns(now_ns));
+        Duration::from_nanos(next_ns.min().unwrap_or(u64::MAX).saturating_sub(now_ns))
     }
 
-    /// What is to be told now, if anything is.
-    fn look(&self, subscriptions: &mut [Subscription]) -> Result<Option<Notification>, Status> {
+    /// What is to be told now, if anything is, of the values at these places.
+    fn look(&self, subscriptions: &mut [Subscription], places: &[usize]) -> Result<Option<Notification>, Status> {
         let interfaces = self.switch.interfaces().all();
-        let all = self.leaves(&interfaces)?;
-        let Due { updates, deletes } = due(subscriptions, &all, self.switch.switch_ns());
+        let mut meant = leaves::at_places(&interfaces, places);
+        keep_models(&mut meant, &self.list.use_models)?;
+        let Due { updates, deletes } = due(subscriptions, &meant, self.switch.switch_ns());
         if updates.is_empty() && deletes.is_empty() {
             return Ok(None);
         }

@@ -8,6 +8,9 @@ use tonic::Status;
 /// The shortest time between two samples; a request for 0 means this time (§3.5.1.5.2).
 const MIN_INTERVAL_NS: u64 = 50_000_000;
 
+/// How often it is looked for changes and heartbeats.
+const LOOK_NS: u64 = 50_000_000;
+
 /// How often counters are sampled when the client leaves it to the switch.
 const TARGET_INTERVAL_NS: u64 = 1_000_000_000;
 
@@ -45,6 +48,15 @@ pub(crate) fn due(subscriptions: &mut [Subscription], leaves: &[Leaf], now_ns: u
     due.deletes.sort_unstable();
     due.deletes.dedup();
     due
+}
+
+/// The places of what the subscriptions of a stream mean, in order.
+pub(crate) fn meant_places(subscriptions: &[Subscription]) -> Vec<usize> {
+    let meant = subscriptions.iter().flat_map(|subscription| &subscription.meant);
+    let mut places: Vec<usize> = meant.map(|sent| sent.place).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 /// When a value is sent again.
@@ -112,9 +124,13 @@ impl Subscription {
         self.meant.len()
     }
 
-    /// When the next sample is due.
-    pub(crate) fn sample_ns(&self) -> u64 {
-        self.sample_ns
+    /// When something may be due again after a look at `now_ns`: at the next sample, or with a change or a heartbeat,
+    /// for which it is looked often.
+    pub(crate) fn next_look_ns(&self, now_ns: u64) -> u64 {
+        match (self.rule.mode, self.rule.heartbeat_ns) {
+            (SubscriptionMode::Sample, None) => self.sample_ns,
+            _ => self.sample_ns.min(now_ns.saturating_add(LOOK_NS)),
+        }
     }
 
     fn due(&mut self, leaves: &[Leaf], now_ns: u64) -> Due {
@@ -247,9 +263,49 @@ mod tests {
     fn samples_keep_their_distances() {
         let mut subscription = subscribed(SubscriptionMode::Sample, |wanted| wanted.sample_interval = SECOND);
         assert_eq!(subscription.due(&leaves(5), SECOND + 9).updates.len(), 2);
-        assert_eq!(subscription.sample_ns(), 2 * SECOND);
+        assert_eq!(subscription.sample_ns, 2 * SECOND);
         assert_eq!(subscription.due(&leaves(5), 4 * SECOND + 9).updates.len(), 2);
-        assert_eq!(subscription.sample_ns(), 5 * SECOND);
+        assert_eq!(subscription.sample_ns, 5 * SECOND);
+    }
+
+    #[test]
+    fn samples_are_not_looked_for_before_their_time() {
+        let minute = |wanted: &mut Wanted| wanted.sample_interval = 60 * SECOND;
+        let mut sampled = subscribed(SubscriptionMode::Sample, minute);
+        assert_eq!(sampled.next_look_ns(SECOND), 60 * SECOND);
+        assert_eq!(sampled.due(&leaves(5), 60 * SECOND).updates.len(), 2);
+        assert_eq!(sampled.next_look_ns(60 * SECOND), 120 * SECOND);
+        let changed = subscribed(SubscriptionMode::OnChange, minute);
+        assert_eq!(changed.next_look_ns(SECOND), SECOND + LOOK_NS);
+        let with_heartbeat = subscribed(SubscriptionMode::Sample, |wanted| {
+            wanted.sample_interval = 60 * SECOND;
+            wanted.heartbeat_interval = 2 * SECOND;
+        });
+        assert_eq!(with_heartbeat.next_look_ns(SECOND), SECOND + LOOK_NS);
+    }
+
+    /// A stream makes the values that it is subscribed to, and no others.
+    #[test]
+    fn what_two_subscriptions_mean_has_one_place() {
+        let octets = |wanted: &mut Wanted| {
+            wanted.path = Some(path("interfaces/interface[name=eth1]/state/counters/in-octets"));
+        };
+        let status = |wanted: &mut Wanted| {
+            wanted.path = Some(path("interfaces/interface[name=eth1]/state/oper-status"));
+        };
+        let both = [
+            subscribed(SubscriptionMode::OnChange, octets),
+            subscribed(SubscriptionMode::OnChange, status),
+            subscribed(SubscriptionMode::Sample, octets),
+        ];
+        let interfaces = interfaces(&[("eth1", None)]);
+        let values = leaves::at_places(&interfaces, &meant_places(&both));
+        let all = leaves::all(&interfaces);
+        let kept = |name: &str| {
+            let found = all.iter().find(|leaf| leaf.names.last() == Some(&name));
+            found.expect("every interface has it").clone()
+        };
+        assert_eq!(values, [kept("oper-status"), kept("in-octets")]);
     }
 
     #[test]
