@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often time-outs of buffers are looked at, and what subscribers were too slow for.
+/// How often time-outs of buffers are looked at, new subscribers, and what subscribers were too slow for.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Bytes of a message before what it is about.
@@ -167,7 +167,7 @@ impl Notifications {
     }
 
     fn tick(&self, now: Instant) {
-        self.publisher.flush();
+        self.publisher.flush(now);
         for (number, list) in self.lists().iter_mut() {
             list.over(now).iter().for_each(|buffer| self.publish(*number, buffer));
         }
