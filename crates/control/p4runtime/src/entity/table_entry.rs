@@ -367,6 +367,9 @@ fn write_default(change: &mut Change<'_, '_>, table: &TableSchema, how: Type, en
             change.ledger.set_default_entry(table.id, notes(entry, None));
             direct::modify(change, table, slot, entry);
         }
+        Some(_) if table.profile.is_some() => {
+            return invalid("it has an action profile, so its default entry is the program's and can only be reset");
+        }
         Some(_) => return invalid("its default entry names an action"),
     }
     Ok(())

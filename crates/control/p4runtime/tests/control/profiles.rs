@@ -161,7 +161,12 @@ fn an_operator_may_make_a_member_or_group_the_default() {
     switch.insert(&group(1, "members { member_id: 1 weight: 1 }"));
     let default = |action: &str| format!("table_entry {{ table_id: $routing is_default_action: true {action} }}");
     let by_member = default("action { action_profile_member_id: 1 }");
-    switch.refuse_modify(&by_member, (Code::InvalidArgument, "names an action"));
+    let why = "it has an action profile, so its default entry is the program's";
+    switch.refuse_modify(&by_member, (Code::InvalidArgument, why));
+    switch.refuse_modify(
+        &default(&format!("action {{ {} }}", action(2))),
+        (Code::InvalidArgument, why),
+    );
     for text in [by_member, default("action { action_profile_group_id: 1 }")] {
         let update = switch.update(Type::Modify, &text);
         assert_eq!(switch.device.write_locally(&[update], switch.now), Ok(()));
