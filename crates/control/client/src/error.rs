@@ -1,6 +1,6 @@
 //! Why a call was not done.
 
-use forebay_protocol::{Address, with_causes};
+use forebay_protocol::{Address, of_certificates, with_causes};
 use forebay_protocol::{google::rpc, p4::v1};
 use prost::Message;
 use std::error::Error;
@@ -66,7 +66,7 @@ impl CallError {
 
     /// Certificates or keys of this side that do not fit: nothing has been connected.
     pub(crate) fn of_certificates(error: &tonic::transport::Error) -> CallError {
-        let causes = with_causes(error.to_string(), error.source());
+        let causes = of_certificates(error);
         CallError::local(format!(
             "the certificates or keys of this side cannot be used: {causes}"
         ))

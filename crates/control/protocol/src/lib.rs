@@ -10,7 +10,7 @@
 //! * [`text`]: any of the messages from and to the text form of protocol buffers.
 //! * [`p4info`]: between the P4Info of the compiler (`forebay_p4info`) and that of the protocol.
 //! * [`Address`]: where a server of these protocols listens, as people write it.
-//! * [`with_causes`]: an error of the transport, with what it hides.
+//! * [`with_causes`]: an error of the transport, with what it hides; [`of_certificates`]: one about certificates.
 //! * [`StateReport`]: our own part of the answer to `Capabilities`.
 //! * [`DESCRIPTORS`]: the schema itself; `tests/descriptors.rs` compares it with that of the protocol's own packages.
 //!
@@ -32,7 +32,7 @@ mod state_report;
 pub mod text;
 
 pub use address::{Address, AddressError, DEFAULT_PORT};
-pub use causes::with_causes;
+pub use causes::{of_certificates, with_causes};
 pub use state_report::{STATISTICS, StateReport};
 
 pub use generated::{gnmi, gnmi_ext, google, p4, stratum};

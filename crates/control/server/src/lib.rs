@@ -59,13 +59,12 @@ use forebay_p4runtime::{Device, KeepingStatus};
 use forebay_packet::PortState;
 use forebay_ports::SocketFile;
 use forebay_ports::{TimeSlice, set_time_slice};
-use forebay_protocol::with_causes;
+use forebay_protocol::of_certificates;
 use generated::p4_runtime_server::P4RuntimeServer;
 use listen::Listening;
 use ports::Ports;
 use service::Service;
 use shared::Shared;
-use std::error::Error;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -268,12 +267,9 @@ fn serve(
         .layer(CallLimits::new(limits, Arc::clone(counts)));
     if let Some(tls) = &options.tls {
         let config = tls.config().timeout(limits.handshake_time);
-        builder = builder.tls_config(config).map_err(|error| {
-            StartError(format!(
-                "the certificates cannot be used: {}",
-                with_causes(error.to_string(), error.source())
-            ))
-        })?;
+        builder = builder
+            .tls_config(config)
+            .map_err(|error| StartError(format!("the certificates cannot be used: {}", of_certificates(&error))))?;
     }
     let (stop, stopped) = oneshot::channel::<()>();
     let (incoming, file) = {
