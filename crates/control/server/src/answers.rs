@@ -6,21 +6,35 @@ use crate::codec::ReadAnswer;
 use crate::limits::Limits;
 use prost::Message;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 use tokio_stream::Stream;
 use tonic::{Extensions, Status};
 
 /// The part of the memory for messages that answers to reads of one connection may take.
 const SHARE: usize = 4;
 
+/// How long nothing of an answer may be taken before it gives way to others.
+const STALL: Duration = Duration::from_secs(10);
+
+/// Answers of fewer bytes give no way: they are not worth it.
+const LARGE_BYTES: usize = 64 << 10;
+
 /// Bytes of the answers that wait for a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unreceived {
     own: Arc<AtomicUsize>,
-    /// Those for all connections.
-    all: Arc<AtomicUsize>,
+    all: Arc<All>,
+}
+
+/// The same for all connections.
+#[derive(Debug, Default)]
+struct All {
+    bytes: AtomicUsize,
+    /// The large ones.
+    answers: Mutex<Vec<Weak<Held>>>,
 }
 
 impl Unreceived {
@@ -39,13 +53,13 @@ impl Unreceived {
     }
 
     /// Whether another answer may wait. A single one may be larger than all that may, and each connection may have
-    /// one, whatever waits for others.
+    /// one, whatever waits for others. Answers that stand still are given up for it.
     ///
     /// # Errors
     /// `RESOURCE_EXHAUSTED` when too much waits already.
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Status> {
-        let has_room = self.is_below(limits.messages_bytes / SHARE + 1)
-            && self.all.load(Ordering::Relaxed) <= limits.messages_bytes;
+        self.all.make_room(limits.messages_bytes, Instant::now());
+        let has_room = self.is_below(limits.messages_bytes / SHARE + 1) && self.all.is_within(limits.messages_bytes);
         if has_room || self.is_below(1) {
             Ok(())
         } else {
@@ -62,12 +76,12 @@ impl Unreceived {
 
     fn add(&self, bytes: usize) {
         self.own.fetch_add(bytes, Ordering::Relaxed);
-        self.all.fetch_add(bytes, Ordering::Relaxed);
+        self.all.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn subtract(&self, bytes: usize) {
         self.own.fetch_sub(bytes, Ordering::Relaxed);
-        self.all.fetch_sub(bytes, Ordering::Relaxed);
+        self.all.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Says that an answer of one message waits, as long as the body of the call. `extensions` are the answer's.
@@ -83,11 +97,50 @@ impl Unreceived {
     pub(crate) fn answer(&self, messages: Vec<Result<ReadAnswer, Status>>) -> Answer {
         let bytes: usize = messages.iter().flatten().map(ReadAnswer::encoded_len).sum();
         self.add(bytes);
-        Answer {
-            messages: messages.into_iter(),
-            bytes,
-            sending: 0,
+        let held = Arc::new(Held {
+            messages: Mutex::new(Messages {
+                left: messages.into_iter(),
+                bytes,
+                sending: 0,
+                taken: Instant::now(),
+            }),
             unreceived: self.clone(),
+        });
+        if bytes >= LARGE_BYTES {
+            self.all.hold(&held);
+        }
+        Answer(held)
+    }
+}
+
+impl All {
+    fn is_within(&self, limit: usize) -> bool {
+        self.bytes.load(Ordering::Relaxed) <= limit
+    }
+
+    fn hold(&self, answer: &Arc<Held>) {
+        let mut answers = lock(&self.answers);
+        answers.retain(|answer| answer.strong_count() > 0);
+        answers.push(Arc::downgrade(answer));
+    }
+
+    /// Gives up answers that stand still, those first of which nothing has been taken for longest, until no more than
+    /// `limit` bytes wait.
+    fn make_room(&self, limit: usize, now: Instant) {
+        if self.is_within(limit) {
+            return;
+        }
+        let answers: Vec<Arc<Held>> = lock(&self.answers).iter().filter_map(Weak::upgrade).collect();
+        let since = answers
+            .iter()
+            .filter_map(|answer| Some((answer.waits_since()?, answer)));
+        let mut still: Vec<_> = since.filter(|(since, _)| *since + STALL <= now).collect();
+        still.sort_unstable_by_key(|(since, _)| *since);
+        for (_, answer) in still {
+            if self.is_within(limit) {
+                return;
+            }
+            answer.give_up();
         }
     }
 }
@@ -110,41 +163,77 @@ impl Drop for WaitingBytes {
     }
 }
 
-/// The messages of an answer.
-pub(crate) struct Answer {
-    messages: std::vec::IntoIter<Result<ReadAnswer, Status>>,
-    /// Bytes of the messages that wait.
-    bytes: usize,
-    /// Bytes of the message that was taken last: the connection has it when it takes the next one.
-    sending: usize,
-    unreceived: Unreceived,
-}
-
-impl Answer {
-    fn discount(&mut self, bytes: usize) {
-        self.bytes -= bytes;
-        self.unreceived.subtract(bytes);
-    }
-}
+/// An answer of several messages, as its connection takes them.
+pub(crate) struct Answer(Arc<Held>);
 
 impl Stream for Answer {
     type Item = Result<ReadAnswer, Status>;
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let sent = std::mem::take(&mut self.sending);
-        self.discount(sent);
-        let next = self.messages.next();
-        if let Some(Ok(message)) = &next {
-            self.sending = message.encoded_len();
-        }
-        Poll::Ready(next)
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.take(Instant::now()))
     }
 }
 
-impl Drop for Answer {
-    fn drop(&mut self) {
-        self.discount(self.bytes);
+/// What waits of an answer.
+#[derive(Debug)]
+struct Held {
+    messages: Mutex<Messages>,
+    unreceived: Unreceived,
+}
+
+#[derive(Debug)]
+struct Messages {
+    left: std::vec::IntoIter<Result<ReadAnswer, Status>>,
+    /// Bytes of the messages that wait.
+    bytes: usize,
+    /// Bytes of the message that was taken last: the connection has it when it takes the next one.
+    sending: usize,
+    /// When a message was taken last, or the answer was made.
+    taken: Instant,
+}
+
+impl Held {
+    fn take(&self, now: Instant) -> Option<Result<ReadAnswer, Status>> {
+        let mut messages = lock(&self.messages);
+        let sent = std::mem::take(&mut messages.sending);
+        messages.bytes -= sent;
+        self.unreceived.subtract(sent);
+        messages.taken = now;
+        let next = messages.left.next();
+        if let Some(Ok(message)) = &next {
+            messages.sending = message.encoded_len();
+        }
+        next
     }
+
+    /// Since when messages wait, if any do.
+    fn waits_since(&self) -> Option<Instant> {
+        let messages = lock(&self.messages);
+        (messages.bytes > messages.sending).then_some(messages.taken)
+    }
+
+    /// Frees what waits. The client gets an error in its place.
+    fn give_up(&self) {
+        let status = Status::resource_exhausted(
+            "nothing of this answer was taken for 10 seconds, and its memory was needed (--grpc-memory): read again",
+        );
+        let mut messages = lock(&self.messages);
+        let freed = messages.bytes - messages.sending;
+        messages.bytes = messages.sending;
+        messages.left = vec![Err(status)].into_iter();
+        self.unreceived.subtract(freed);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let messages = self.messages.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.unreceived.subtract(messages.bytes);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -193,6 +282,50 @@ mod tests {
         assert!(third.check(&limits).is_ok());
         drop(waiting);
         assert!(second.check(&limits).is_ok());
+    }
+
+    /// An answer of two messages, which together are large.
+    fn large(unreceived: &Unreceived) -> Answer {
+        let message = || {
+            let entities = vec![Entity::default(); LARGE_BYTES / 4];
+            Ok(ReadAnswer::of(&ReadResponse { entities }))
+        };
+        unreceived.answer(vec![message(), message()])
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_stands_still_gives_way() {
+        let first = Unreceived::default();
+        let second = first.of_another();
+        let (mut still, _small) = (
+            large(&first),
+            first.answer(vec![Ok(ReadAnswer::of(&ReadResponse::default()))]),
+        );
+        let mut moving = large(&second);
+        assert!(still.next().await.unwrap().is_ok());
+        let later = Instant::now() + STALL;
+        let waiting = |unreceived: &Unreceived| unreceived.own.load(Ordering::Relaxed);
+        first.all.make_room(2 * LARGE_BYTES, later);
+        assert_eq!(
+            (waiting(&first), waiting(&second)),
+            (LARGE_BYTES, LARGE_BYTES),
+            "there is room"
+        );
+        assert!(moving.0.take(later).unwrap().is_ok());
+        first.all.make_room(LARGE_BYTES, later);
+        assert_eq!(
+            waiting(&first),
+            LARGE_BYTES / 2,
+            "what the connection sends is still there"
+        );
+        let refused = still.next().await.unwrap().unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::ResourceExhausted);
+        assert!(still.next().await.is_none());
+        assert_eq!(waiting(&first), 0);
+        first.all.make_room(0, later);
+        assert!(moving.next().await.unwrap().is_ok(), "it moves");
+        drop(moving);
+        assert_eq!(waiting(&second), 0);
     }
 
     #[tokio::test]
