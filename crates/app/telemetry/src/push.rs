@@ -12,7 +12,7 @@ use crate::family::Family;
 use crate::http::{Authorities, Failure, Request, send};
 use crate::target::Target;
 use hyper::body::Bytes;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -30,6 +30,9 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(2),
     Duration::from_secs(4),
 ];
+
+/// Kinds of problems of one fault that are told.
+const KINDS_MAX: usize = 8;
 
 /// Rows that are sent together.
 #[derive(Clone, Debug)]
@@ -66,6 +69,8 @@ struct State {
     counts: PushCounts,
     /// A batch is being delivered.
     is_delivering: bool,
+    /// The kinds of problems that were told since the last delivery.
+    told: BTreeSet<String>,
 }
 
 /// What offers batches, and what sends them, share.
@@ -80,7 +85,7 @@ pub struct Pusher {
 
 impl Pusher {
     /// A way to a target, whose certificate must come from one of the authorities if it is secure; `tell` gets a
-    /// sentence when deliveries begin to fail, when a batch is lost, and when they succeed again.
+    /// sentence when deliveries begin to fail, when they fail for another reason, and when they succeed again.
     pub fn new(target: Target, authorities: Option<Authorities>, tell: Box<dyn Fn(&str) + Send + Sync>) -> Arc<Pusher> {
         Arc::new(Pusher {
             target,
@@ -175,6 +180,7 @@ impl Pusher {
         state.counts.sent_batches += 1;
         state.counts.sent_rows += rows;
         let is_back = state.counts.problem.take().is_some();
+        state.told.clear();
         drop(state);
         if is_back {
             (self.tell)(&format!("{}: it takes data again", self.target));
@@ -186,7 +192,8 @@ impl Pusher {
         let mut state = self.lock();
         state.counts.failures += 1;
         lost.iter().for_each(|rows| state.lose(*rows));
-        let is_new = state.counts.problem.replace(problem.clone()).is_none();
+        state.counts.problem = Some(problem.clone());
+        let is_new = state.told.len() < KINDS_MAX && state.told.insert(kind(&problem).to_string());
         drop(state);
         if is_new {
             (self.tell)(&format!(
@@ -199,6 +206,11 @@ impl Pusher {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The kind of a problem: a status or an error, without the details that may differ with each batch.
+fn kind(problem: &str) -> &str {
+    problem.split(": ").next().unwrap_or(problem)
 }
 
 impl State {
@@ -237,6 +249,32 @@ pub fn families(pushers: &[Arc<Pusher>]) -> Vec<Family> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_reason_of_a_fault_is_told_once() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&said);
+        let tell = move |text: &str| log.lock().expect("no panic").push(text.to_string());
+        let target = Target::otlp("http://localhost").expect("a target");
+        let pusher = Pusher::new(target, None, Box::new(tell));
+        let problems = [
+            "Connection refused",
+            "404 Not Found: row 1",
+            "404 Not Found: row 2",
+            "Connection refused",
+        ];
+        problems
+            .iter()
+            .for_each(|problem| pusher.failed((*problem).to_string(), None));
+        assert_eq!(said.lock().expect("no panic").len(), 2);
+        pusher.delivered(1);
+        pusher.failed("Connection refused".to_string(), None);
+        let said = said.lock().expect("no panic");
+        assert!(
+            said[1].contains("404 Not Found: row 1") && said[3].contains("refused"),
+            "{said:?}"
+        );
+    }
 
     #[test]
     fn the_oldest_batch_is_lost_when_too_many_wait() {
