@@ -204,7 +204,7 @@ control AesIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
         }
         actions = {
             encrypt;
-            drop;
+            @defaultonly drop;
         }
         default_action = drop();
         size = 16;

@@ -148,7 +148,7 @@ control UnitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         }
         actions = {
             join_unit;
-            drop;
+            @defaultonly drop;
         }
         default_action = drop();
         size = UNITS;

@@ -176,7 +176,7 @@ control ParkIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
                 return;
             }
         }
-        bit<32> owner;
+        bit<32> owner = 0;
         if (is_new) {
             owners.write((bit<32>) meta.identifier[KEY_BITS - 1:0], meta.identifier);
         } else if (is_last) {

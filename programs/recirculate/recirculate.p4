@@ -78,7 +78,7 @@ control RecirculateIngress(inout headers_t hdr, inout metadata_t meta, inout sta
         }
         actions = {
             join_unit;
-            drop;
+            @defaultonly drop;
         }
         default_action = drop();
         size = 512;

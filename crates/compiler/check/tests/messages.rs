@@ -389,3 +389,43 @@ fn packages_of_one_name_are_told_apart_by_arguments_and_type_arguments() {
         assert_eq!(messages, expected.into_iter().collect::<Vec<_>>(), "{instance}");
     }
 }
+
+#[test]
+fn what_a_table_did_is_taken_into_account() {
+    let codes = |default: &str, body: &str| {
+        let text = format!(
+            "#include <core.p4>
+             control c(in bit<8> a, out bit<8> y) {{
+             bit<8> x; action set(bit<8> value) {{ x = value; }} action other() {{ y = 0; }}
+             table t {{ key = {{ a: exact; }} actions = {{ set; {default} other; }} default_action = other; }}
+             apply {{ y = 0; {body} }} }}"
+        );
+        diagnostics(&text)
+            .iter()
+            .map(|item| item.code.as_str())
+            .collect::<Vec<_>>()
+    };
+    let on_hit = "if (t.apply().hit) { y = x; }";
+    assert!(codes("@defaultonly", on_hit).is_empty());
+    assert_eq!(codes("", on_hit), ["W0703"]);
+    assert!(codes("@defaultonly", "if (t.apply().miss) { return; } y = x;").is_empty());
+    assert!(codes("@defaultonly", "if (t.apply().hit && x == 1) { y = 1; }").is_empty());
+    assert_eq!(
+        codes("@defaultonly", "if (t.apply().miss || a == 1) { y = x; }"),
+        ["W0703"]
+    );
+    assert!(codes("", "switch (t.apply().action_run) { set: { y = x; } }").is_empty());
+    assert!(codes("", "switch (t.apply().action_run) { other: { return; } } y = x;").is_empty());
+    assert!(
+        codes(
+            "",
+            "switch (t.apply().action_run) { other: { x = 1; } default: { } } y = x;"
+        )
+        .is_empty()
+    );
+    assert_eq!(
+        codes("", "switch (t.apply().action_run) { set: { } default: { } } y = x;"),
+        ["W0703"]
+    );
+    assert_eq!(codes("", "t.apply(); y = x;"), ["W0703"]);
+}

@@ -1,6 +1,7 @@
 //! Calls: arguments in the directions of the parameters, actions followed into their bodies.
 
-use super::{Flow, State};
+use super::Flow;
+use super::state::Applied;
 use crate::annotations;
 use crate::hir::*;
 use forebay_syntax::ast::Direction;
@@ -111,17 +112,45 @@ impl<'a> Flow<'a> {
         let table = &self.program.tables[id.index()];
         table.keys.iter().for_each(|key| self.read(&key.expr));
         let before = self.state.take();
-        let mut after = None;
-        for listed in &table.actions {
+        let mut applied = Applied::default();
+        for (index, listed) in table.actions.iter().enumerate() {
             self.state.clone_from(&before);
             let action = &self.program.actions[listed.action.index()];
             self.action(action, listed.args.iter().map(Some).collect());
-            after = State::joined(after, self.state.take());
+            applied.ran(
+                self.state.take(),
+                runs_on_hit(table, listed),
+                runs_on_miss(table, index),
+            );
         }
-        self.state = if table.actions.is_empty() || table.default_action.is_none() {
-            State::joined(after, before)
-        } else {
-            after
+        if table.actions.is_empty() || table.default_action.is_none() {
+            applied.ran_nothing(before);
+        }
+        self.state = applied.after_any_but(&[]);
+        self.applied.insert(id, applied);
+    }
+
+    /// What holds after a table that was applied last, by what it did.
+    pub(super) fn applied(&self, apply: &Expr) -> Option<&Applied> {
+        let ExprKind::Call(call) = &apply.kind else { return None };
+        let Callee::TableApply(table) = &call.callee else {
+            return None;
         };
+        let ExprKind::Table(id) = table.kind else { return None };
+        self.applied.get(&id)
+    }
+}
+
+/// Whether an entry may run an action.
+fn runs_on_hit(table: &Table, listed: &TableAction) -> bool {
+    !table.keys.is_empty() && !annotations::has(&listed.annotations, "defaultonly")
+}
+
+/// Whether an action, by its index, may be the default action: the control plane may choose another one.
+fn runs_on_miss(table: &Table, index: usize) -> bool {
+    let may_become = !annotations::has(&table.actions[index].annotations, "tableonly");
+    match &table.default_action {
+        Some(default) => default.action == index || (may_become && !default.is_const),
+        None => may_become,
     }
 }

@@ -1,7 +1,7 @@
 //! Reading and writing.
 
-use super::Flow;
 use super::place::Place;
+use super::{Flow, State};
 use crate::hir::*;
 use forebay_syntax::ast::{BinaryOp, UnaryOp};
 use forebay_syntax::codes::check as codes;
@@ -22,7 +22,7 @@ impl<'a> Flow<'a> {
                 let after = std::mem::replace(&mut self.state, before);
                 self.assume(condition, false);
                 self.read(right);
-                self.state = super::State::joined(self.state.take(), after);
+                self.state = State::joined(self.state.take(), after);
             }
             ExprKind::Aggregate(elements) => elements.iter().for_each(|element| self.read(element)),
             ExprKind::Reordered(elements, written) => written.iter().for_each(|index| self.read(&elements[*index])),
@@ -46,7 +46,7 @@ impl<'a> Flow<'a> {
                 self.read(&link.right);
                 continue;
             }
-            skipped = super::State::joined(skipped, self.state.clone());
+            skipped = State::joined(skipped, self.state.clone());
             let truth = link.op == BinaryOp::And;
             match index.checked_sub(1).map(|before| &links[before]) {
                 Some(before) if before.op == link.op => self.assume(&before.right, truth),
@@ -54,7 +54,7 @@ impl<'a> Flow<'a> {
             }
             self.read(&link.right);
             if links.get(index + 1).is_none_or(|next| next.op != link.op) {
-                self.state = super::State::joined(self.state.take(), skipped.take());
+                self.state = State::joined(self.state.take(), skipped.take());
             }
         }
     }
@@ -187,6 +187,8 @@ impl<'a> Flow<'a> {
             ExprKind::Bool(value) if *value != truth => self.state = None,
             ExprKind::Unary(UnaryOp::Not, inner) => self.assume(inner, !truth),
             ExprKind::Binary(first, links) => self.assume_chain(first, links, truth),
+            ExprKind::TableHit(apply) => self.assume_hit(apply, truth),
+            ExprKind::TableMiss(apply) => self.assume_hit(apply, !truth),
             ExprKind::Call(call) => {
                 if let Callee::IsValid(header) = &call.callee
                     && let Some(place) = self.place(header)
@@ -196,6 +198,15 @@ impl<'a> Flow<'a> {
             }
             _ => {}
         }
+    }
+}
+
+impl Flow<'_> {
+    /// A table that was just applied is known to have hit, or to have missed.
+    fn assume_hit(&mut self, apply: &Expr, hit: bool) {
+        let Some(applied) = self.applied(apply) else { return };
+        let after = if hit { applied.hit.clone() } else { applied.miss.clone() };
+        self.state = State::narrowed(self.state.take(), after);
     }
 }
 

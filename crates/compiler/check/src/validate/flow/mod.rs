@@ -3,8 +3,8 @@
 //!
 //! A forward analysis of each function, parser and control. Its [`State`] says which variables *may* be unset and which
 //! headers *must* be invalid; where paths meet, the former are joined and the latter intersected. Actions are followed
-//! where they are called, and where a table that may run them is applied. A condition on `isValid()` is taken into
-//! account.
+//! where they are called, and where a table that may run them is applied. A condition on `isValid()`, on the `hit` of a
+//! table or on its `action_run` is taken into account.
 //!
 //! ```text
 //!   bit<8> x;            unset: x
@@ -31,7 +31,8 @@ use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
 use place::Locations;
-use state::State;
+use state::{Applied, State};
+use std::collections::HashMap;
 
 /// The most statements that are analysed in all, those of actions once for each call: more than hand-written programs
 /// have.
@@ -48,6 +49,7 @@ impl Checker {
             returned: None,
             broken: None,
             continued: None,
+            applied: HashMap::new(),
             quiet: 0,
             muted: Vec::new(),
             statements: STATEMENTS_MAX,
@@ -90,6 +92,8 @@ struct Flow<'a> {
     broken: Option<State>,
     /// What holds where its next round begins.
     continued: Option<State>,
+    /// What holds after each table as it was applied last.
+    applied: HashMap<TableId, Applied>,
     /// Whether warnings are held back: while a loop has not been followed to its end.
     quiet: usize,
     /// Texts of the `@noWarn`s around.
@@ -151,6 +155,7 @@ impl<'a> Flow<'a> {
     /// Nothing is known but that out parameters are unset.
     fn begin(&mut self, params: &[Param]) {
         self.locations = Locations::default();
+        self.applied.clear();
         self.state = Some(State::default());
         self.returned = None;
         for param in params.iter().filter(|param| param.direction == Direction::Out) {

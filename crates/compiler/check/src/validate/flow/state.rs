@@ -66,6 +66,57 @@ impl State {
             invalid: one.invalid.intersection(&other.invalid),
         })
     }
+
+    /// What holds here when it is known that execution came by a path after which `after` held. Since then values may
+    /// have been set, but none has become unset.
+    pub(super) fn narrowed(here: Option<State>, after: Option<State>) -> Option<State> {
+        let (here, after) = (here?, after?);
+        Some(State {
+            unset: here.unset.intersection(&after.unset),
+            invalid: here.invalid,
+        })
+    }
+}
+
+/// What holds after a table was applied, by what it did; none for what it cannot do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Applied {
+    /// After each of its actions, in their order.
+    pub(super) actions: Vec<Option<State>>,
+    /// After none of them.
+    nothing: Option<State>,
+    /// After a hit.
+    pub(super) hit: Option<State>,
+    /// After a miss.
+    pub(super) miss: Option<State>,
+}
+
+impl Applied {
+    /// The next of the table's actions leads to this; it may run on a hit, and on a miss.
+    pub(super) fn ran(&mut self, after: Option<State>, on_hit: bool, on_miss: bool) {
+        if on_hit {
+            self.hit = State::joined(self.hit.take(), after.clone());
+        }
+        if on_miss {
+            self.miss = State::joined(self.miss.take(), after.clone());
+        }
+        self.actions.push(after);
+    }
+
+    /// The table may also miss without an action.
+    pub(super) fn ran_nothing(&mut self, after: Option<State>) {
+        self.miss = State::joined(self.miss.take(), after.clone());
+        self.nothing = after;
+    }
+
+    /// What holds after any action that is not among these, or after none.
+    pub(super) fn after_any_but(&self, those: &[usize]) -> Option<State> {
+        let others = self.actions.iter().enumerate();
+        let others = others.filter(|(index, _)| !those.contains(index));
+        others.fold(self.nothing.clone(), |held, (_, after)| {
+            State::joined(held, after.clone())
+        })
+    }
 }
 
 #[cfg(test)]

@@ -52,8 +52,7 @@ impl<'a> Flow<'a> {
             StatementKind::Block(block) => self.block(block),
             StatementKind::SwitchAction { apply, cases } => {
                 self.read(apply);
-                let has_default = cases.iter().any(|(labels, _)| labels.contains(&None));
-                self.cases(cases.iter().map(|(_, block)| block), has_default);
+                self.action_cases(apply, cases);
             }
             StatementKind::Switch { expr, cases } => {
                 self.read(expr);
@@ -104,6 +103,29 @@ impl<'a> Flow<'a> {
             StatementKind::Var(var, value) => self.variable(*var, value.as_ref()),
             StatementKind::Instance(_) => {}
         }
+    }
+
+    /// The block of the action that a table has run is executed, if it has one.
+    fn action_cases(&mut self, apply: &'a Expr, cases: &'a [(Vec<Option<usize>>, Block)]) {
+        let Some(applied) = self.applied(apply).cloned() else {
+            return;
+        };
+        let labels = cases.iter().flat_map(|(labels, _)| labels);
+        let labelled: Vec<usize> = labels.flatten().copied().collect();
+        let mut others = applied.after_any_but(&labelled);
+        let mut after = None;
+        for (labels, block) in cases {
+            self.state = labels.iter().fold(None, |held, label| {
+                let ran = match label {
+                    Some(action) => applied.actions[*action].clone(),
+                    None => others.take(),
+                };
+                State::joined(held, ran)
+            });
+            self.block(block);
+            after = State::joined(after, self.state.take());
+        }
+        self.state = State::joined(after, others);
     }
 
     /// One of several blocks is executed, or none.
