@@ -45,6 +45,8 @@ pub struct Context<'a> {
     pub extracted: BTreeMap<ir::HeaderId, Span>,
     /// The slots that ingress and egress of v1model assign, and where they do so first.
     pub assigned: BTreeMap<ir::SlotId, Span>,
+    /// The field lists that calls name.
+    pub named_lists: crate::externs::traffic::NamedLists,
     /// The table whose action is being lowered, if the data plane may change the table's entries.
     pub learning: Option<crate::externs::learning::Learning>,
     /// Pairs of entries whose second table may not be known yet.
@@ -90,6 +92,7 @@ impl<'a> Context<'a> {
             role: None,
             extracted: BTreeMap::new(),
             assigned: BTreeMap::new(),
+            named_lists: crate::externs::traffic::NamedLists::default(),
             learning: None,
             pending_pairs: Vec::new(),
             location: ir::Location::default(),

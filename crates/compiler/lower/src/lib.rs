@@ -88,6 +88,7 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
         direct::check(&mut cx);
         lost::check(&mut cx);
         stale::check(&mut cx);
+        externs::traffic::warn_of_lists(&mut cx);
     }
     let program = (!cx.has_errors()).then_some(cx.program);
     debug_assert!(

@@ -14,7 +14,7 @@ mod pool;
 pub mod portable;
 pub mod signature;
 mod state;
-mod traffic;
+pub mod traffic;
 
 use crate::assign;
 use crate::binding::{self, Actual};

@@ -14,6 +14,7 @@ use forebay_ir::{CloneKind, Expr, Op, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
+use std::collections::BTreeSet;
 
 /// `mark_to_drop(standard_metadata)`: sets the drop port and no multicast group. Without an argument, it concerns the
 /// current packet.
@@ -89,9 +90,7 @@ pub fn recirculate(cx: &mut Context, args: &Args, function: &str) {
 fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Option<Expr> {
     if function.ends_with("_preserving_field_list") {
         let list = args.scalar(cx, index);
-        // Without a list a packet can be cloned, but not sent back: list 0 says that nothing is preserved.
-        let may_be_none = !function.starts_with("clone") && cx.program.field_lists.is_empty();
-        warn_empty(cx, &list, args.span(index), may_be_none);
+        note_list(cx, &list, args.span(index), function);
         let width = list.width(&cx.program);
         return Some(build::resize(list, width, 8, false));
     }
@@ -116,19 +115,58 @@ fn preserved(cx: &mut Context, args: &Args, index: usize, function: &str) -> Opt
     anonymous_list(cx, slots, args, index)
 }
 
-/// Warns about a list without fields, unless it is list 0 and that may mean none.
-fn warn_empty(cx: &mut Context, list: &Expr, span: Span, may_be_none: bool) {
-    let Expr::Const(number) = list else { return };
-    let number = number.to_u64_saturating();
-    if may_be_none && number == 0 {
+/// The field lists that calls name.
+#[derive(Debug, Default)]
+pub struct NamedLists {
+    /// Their numbers, those of lists without fields too.
+    numbers: BTreeSet<u32>,
+    /// Whether a number is computed, so that it may be any.
+    is_computed: bool,
+    /// Where packets are sent back with a list 0 that has no fields.
+    sent_back_with_none: Vec<Span>,
+}
+
+/// Notes the list that a call names, and warns of one without fields. Without a list a packet can be cloned, but not
+/// sent back: list 0 says that nothing is preserved, unless [`warn_of_lists`] finds a reason to doubt it.
+fn note_list(cx: &mut Context, list: &Expr, span: Span, function: &str) {
+    let Expr::Const(number) = list else {
+        cx.named_lists.is_computed = true;
+        return;
+    };
+    let Ok(number) = u32::try_from(number.to_u64_saturating()) else {
+        return;
+    };
+    cx.named_lists.numbers.insert(number);
+    if cx.program.field_lists.contains_key(&number) {
         return;
     }
-    let is_empty = u32::try_from(number).is_ok_and(|number| !cx.program.field_lists.contains_key(&number));
-    if is_empty {
-        let message = format!("no metadata field is marked with @field_list({number}), so nothing is preserved");
-        cx.diagnostics
-            .push(Diagnostic::warning(codes::EMPTY_FIELD_LIST, span, message));
+    if number == 0 && !function.starts_with("clone") {
+        cx.named_lists.sent_back_with_none.push(span);
+    } else {
+        let warning = empty_list(number, span);
+        cx.diagnostics.push(warning);
     }
+}
+
+/// Warns where packets are sent back with list 0, which has no fields, if the program marks fields for a list that no
+/// call names: it may be meant.
+pub fn warn_of_lists(cx: &mut Context) {
+    let named = &cx.named_lists;
+    let mut lists = cx.program.field_lists.keys();
+    let Some(forgotten) = lists.find(|number| !named.is_computed && !named.numbers.contains(*number)) else {
+        return;
+    };
+    let hint = format!("no call names list {forgotten}, for which fields are marked: is it meant?");
+    let spans = named.sent_back_with_none.iter();
+    let warnings: Vec<Diagnostic> = spans.map(|span| empty_list(0, *span).hint(hint.clone())).collect();
+    for warning in warnings {
+        cx.diagnostics.push(warning);
+    }
+}
+
+fn empty_list(number: u32, span: Span) -> Diagnostic {
+    let message = format!("no metadata field is marked with @field_list({number}), so nothing is preserved");
+    Diagnostic::warning(codes::EMPTY_FIELD_LIST, span, message)
 }
 
 /// A field list for fields that are given as arguments. It is numbered from the top, where programs do not number
@@ -149,6 +187,7 @@ fn anonymous_list(cx: &mut Context, slots: Vec<SlotId>, args: &Args, index: usiz
         return None;
     };
     lists.insert(number, slots);
+    cx.named_lists.numbers.insert(number);
     Some(build::constant(8, u128::from(number)))
 }
 
