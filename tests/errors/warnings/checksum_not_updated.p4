@@ -12,12 +12,12 @@ parser P(packet_in p, out headers_t hdr, inout meta_t m, inout standard_metadata
     }
 }
 control V(inout headers_t hdr, inout meta_t m) { apply { } }
-control I(inout headers_t hdr, inout meta_t m, inout standard_metadata_t s) {
+control I(inout headers_t headers, inout meta_t m, inout standard_metadata_t s) {
     apply {
         s.egress_spec = 1;
-        hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
-        hdr.udp.source = 53;
-        hdr.udp.checksum = 0;
+        headers.ipv4.ttl = headers.ipv4.ttl - 1;
+        headers.udp.source = 53;
+        headers.udp.checksum = 0;
     }
 }
 control E(inout headers_t hdr, inout meta_t m, inout standard_metadata_t s) { apply { } }

@@ -32,7 +32,7 @@ pub fn check(cx: &mut Context) {
             let header = &cx.program.headers[header.index()];
             let checksum = header.fields.iter().find(|field| is_checksum(field))?;
             let (changed, span) = first_change(cx, header).filter(|_| !written.contains(&checksum.slot))?;
-            Some(warning(header, changed, checksum, span))
+            Some(warning(cx, header, changed, checksum, span))
         })
         .collect();
     for warning in warnings {
@@ -53,9 +53,18 @@ fn first_change<'c>(cx: &Context, header: &'c Header) -> Option<(&'c HeaderField
     fields.find_map(|field| Some((field, *cx.assigned.get(&field.slot)?)))
 }
 
-fn warning(header: &Header, changed: &HeaderField, checksum: &HeaderField, span: Span) -> Diagnostic {
-    let (name, changed, checksum) = (&header.name, &changed.name, &checksum.name);
+fn warning(cx: &Context, header: &Header, changed: &HeaderField, checksum: &HeaderField, span: Span) -> Diagnostic {
+    let (changed, checksum) = (&changed.name, &checksum.name);
+    let name = name_at(cx, span, changed).unwrap_or(&header.name);
     let message = format!("`{name}.{changed}` is changed, but nothing writes `{name}.{checksum}`");
     let hint = "compute it anew in the control ComputeChecksum: `update_checksum(VALID, { FIELDS }, CHECKSUM, HashAlgorithm.csum16);`";
     Diagnostic::warning(codes::STALE_CHECKSUM, span, message).hint(hint)
+}
+
+/// What a header is called where a field of it is written: the control may give its parameter another name than the
+/// parser does. None where a macro wrote the place.
+fn name_at<'c>(cx: &Context<'c>, span: Span, field: &str) -> Option<&'c str> {
+    let written = cx.sources.text(span).strip_suffix(field)?.strip_suffix('.')?;
+    let is_name = |letter: char| letter.is_alphanumeric() || "_.[]".contains(letter);
+    (!written.is_empty() && written.chars().all(is_name)).then_some(written)
 }
