@@ -62,6 +62,12 @@ const SAMPLES: &[(&str, &str)] = &[
         "W0709",
         "parser p() { state start { transition accept; } state other { transition accept; } }",
     ),
+    (
+        "W0710",
+        "header H { bit<8> f; } struct S { H h; }
+         parser p(out S s) { state start { transition accept; } } control c(inout S s) { apply { s.h.f = 1; } }
+         parser P(out S s); control C(inout S s); package top(P p, C c); top(p(), c()) main;",
+    ),
     ("W0203", "@field_list(1) typedef bit<8> t;"),
     ("W0202", "struct S { @field_lists(1) bit<8> x; }"),
     ("E0301", "const bit<8> a = true;"),
@@ -428,4 +434,36 @@ fn what_a_table_did_is_taken_into_account() {
         ["W0703"]
     );
     assert_eq!(codes("", "t.apply(); y = x;"), ["W0703"]);
+}
+
+#[test]
+fn a_header_that_anything_makes_valid_may_be_used() {
+    let codes = |state: &str, apply: &str| {
+        let text = format!(
+            "#include <core.p4>
+             header H {{ bit<8> f; }} header_union U {{ H a; H b; }} struct S {{ H h; H[2] stack; U u; H other; }}
+             void fill(out S s) {{ s.other.setValid(); }}
+             void fill_header(inout H h) {{ h.setValid(); }}
+             parser p(packet_in packet, out S s) {{ state start {{ {state} transition accept; }} }}
+             control c(inout S s) {{ apply {{ {apply} }} }}
+             parser P(packet_in packet, out S s); control C(inout S s); package top(P p, C c); top(p(), c()) main;"
+        );
+        let found = diagnostics(&text);
+        let codes = found.iter().map(|item| item.code.as_str());
+        codes.collect::<Vec<_>>()
+    };
+    let nothing: [&str; 0] = [];
+    let uses = "if (s.h.isValid()) { s.h.f = s.h.f + 1; }";
+    assert_eq!(codes("", uses), ["W0710"]);
+    assert_eq!(codes("packet.extract(s.h);", uses), nothing);
+    assert_eq!(codes("s.h = packet.lookahead<H>();", uses), nothing);
+    assert_eq!(codes("", &format!("s.h.setValid(); s.h.f = 0; {uses}")), nothing);
+    assert_eq!(codes("", &format!("s.h.setInvalid(); {uses}")), ["W0710"]);
+    assert_eq!(codes("fill_header(s.h);", uses), nothing);
+    assert_eq!(codes("fill(s);", "s.other.f = 1;"), nothing);
+    assert_eq!(codes("fill(s);", uses), ["W0710"]);
+    assert_eq!(codes("packet.extract(s.stack.next);", "s.stack[1].f = 1;"), nothing);
+    assert_eq!(codes("", "s.stack[1].f = 1;"), ["W0710"]);
+    assert_eq!(codes("packet.extract(s.u.a);", "s.u.a.f = 1;"), nothing);
+    assert_eq!(codes("packet.extract(s.u.a);", "s.u.b.f = 1;"), ["W0710"]);
 }

@@ -2,6 +2,7 @@
 
 mod flow;
 mod names;
+mod never_valid;
 mod returns;
 mod states;
 mod unused;
@@ -20,6 +21,7 @@ impl Checker {
         if !self.diagnostics.has_errors() {
             self.check_out_params();
             self.check_flow();
+            self.check_never_valid();
             self.check_states();
             self.check_uses();
         }

@@ -202,6 +202,8 @@ codes! {
         "A state that ends without a transition rejects the packet (P4_16 §13.5). Write `transition reject;` if that is meant.";
     W0709 UNREACHED_STATE: "parser state is never reached",
         "No transition leads from the start state to this one, directly or through others.";
+    W0710 NEVER_VALID: "header that nothing makes valid",
+        "The parser gives a header that no state extracts, no setValid() makes valid and no assignment sets. isValid() is false, fields have no values, writing one has no effect, and the header is in no packet. Extract it in the state of the parser that finds it, and come to that state by a transition.";
     E0950 TOO_DEEP: "program nested too deeply",
         "Expressions and types may be nested up to a fixed depth, so that no program can exhaust the compiler's stack.";
     E0951 TOO_LARGE: "type or constant too large",

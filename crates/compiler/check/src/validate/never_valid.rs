@@ -1,0 +1,355 @@
+//! Headers that a program uses though nothing makes them valid: no `extract`, no `setValid()`, no assignment. Fields of
+//! such a header have no values, and writing one has no effect. It is what an exercise looks like before its parser is
+//! written.
+//!
+//! A header is told by the struct or union type that it is a member of, and its place there: what makes it valid in one
+//! value of the type counts for all of them. Only types are looked at that parsers give as out parameters: other
+//! values may come from the architecture.
+
+use crate::checker::Checker;
+use crate::hir::*;
+use forebay_syntax::ast::{CompositeKind, Direction};
+use forebay_syntax::codes::check as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+use std::collections::HashSet;
+
+/// A member of a struct or union: a header, or a stack of headers.
+type Member = (CompositeId, usize);
+
+impl Checker {
+    /// Warns of such headers, where they are used first; where another warning says that the header is invalid, this one
+    /// says nothing.
+    pub(super) fn check_never_valid(&mut self) {
+        if self.program.main.is_none() {
+            return;
+        }
+        let mut uses = Uses {
+            program: &self.program,
+            made: HashSet::new(),
+            used: Vec::new(),
+        };
+        uses.everywhere();
+        let parsed = uses.given_by_parsers();
+        let Uses { made, used, .. } = uses;
+        let said = self
+            .diagnostics
+            .iter()
+            .filter(|said| said.code == codes::HEADER_IS_INVALID);
+        let said: HashSet<Span> = said.map(|said| said.primary.span).collect();
+        let mut told = HashSet::new();
+        let never = used.into_iter().filter(|(member, span, _)| {
+            let is_never = parsed.contains(member) && !made.contains(member);
+            is_never && !said.contains(span) && told.insert(*member)
+        });
+        let warnings: Vec<Diagnostic> = never.map(|(_, span, name)| warning(span, &name)).collect();
+        warnings.into_iter().for_each(|warning| self.report(warning));
+    }
+}
+
+fn warning(span: Span, name: &str) -> Diagnostic {
+    let message = format!("`{name}` is never valid: no parser extracts it, and nothing else makes it valid");
+    let hint =
+        format!("extract it in a state of the parser: `PACKET.extract({name});`, or add it: `{name}.setValid();`");
+    Diagnostic::warning(codes::NEVER_VALID, span, message).hint(hint)
+}
+
+/// What a program does with headers.
+struct Uses<'a> {
+    program: &'a Program,
+    /// Headers that something may make valid.
+    made: HashSet<Member>,
+    /// Headers of which a field is read or written, or which are asked whether they are valid, where, and their names.
+    used: Vec<(Member, Span, String)>,
+}
+
+impl<'a> Uses<'a> {
+    fn everywhere(&mut self) {
+        let program = self.program;
+        for parser in &program.parsers {
+            if let Some(body) = &parser.body {
+                self.locals(&body.locals);
+                body.states.iter().for_each(|state| self.state(state));
+            }
+        }
+        for control in &program.controls {
+            if let Some(body) = &control.body {
+                self.locals(&body.locals);
+                self.block(&body.apply);
+            }
+        }
+        let actions = program.top_actions.iter().map(|id| &program.actions[id.index()]);
+        actions.for_each(|action| self.block(&action.body));
+        let bodies = program.functions.iter().filter_map(|function| function.body.as_ref());
+        bodies.for_each(|body| self.block(body));
+    }
+
+    /// The headers in the out parameters of parsers.
+    fn given_by_parsers(&self) -> HashSet<Member> {
+        let mut members = HashSet::new();
+        let parsers = self.program.parsers.iter().filter(|parser| parser.body.is_some());
+        let params = parsers.flat_map(|parser| &parser.params);
+        for param in params.filter(|param| param.direction == Direction::Out) {
+            self.members(&self.program.vars[param.var.index()].ty, &mut members);
+        }
+        members
+    }
+
+    /// The headers in the values of a type that is not a header itself.
+    fn members(&self, ty: &Type, into: &mut HashSet<Member>) {
+        match ty {
+            Type::Composite(id, args) if !is_header(self.program, ty) => {
+                for (index, ty) in self.program.field_types(*id, args).iter().enumerate() {
+                    if is_header(self.program, ty) {
+                        into.insert((*id, index));
+                    }
+                    self.members(ty, into);
+                }
+            }
+            Type::Stack(element, _) => self.members(element, into),
+            Type::Tuple(elements) => elements.iter().for_each(|element| self.members(element, into)),
+            _ => {}
+        }
+    }
+
+    /// The header that an expression is, or an element of whose stack it is.
+    fn member(&self, expr: &Expr) -> Option<Member> {
+        match &expr.kind {
+            ExprKind::Field(base, index) => match &base.ty {
+                Type::Composite(id, _) if is_header(self.program, &expr.ty) => Some((*id, *index)),
+                _ => None,
+            },
+            ExprKind::Index(base, _) | ExprKind::StackNext(base) | ExprKind::StackLast(base) => self.member(base),
+            _ => None,
+        }
+    }
+
+    /// A place may get valid headers.
+    fn make(&mut self, place: &Expr) {
+        if let Some(member) = self.member(place) {
+            self.made.insert(member);
+        }
+        self.make_all(&place.ty);
+    }
+
+    /// All headers in values of a type may be valid.
+    fn make_all(&mut self, ty: &Type) {
+        let mut made = std::mem::take(&mut self.made);
+        self.members(ty, &mut made);
+        self.made = made;
+    }
+
+    /// A header is used.
+    fn note(&mut self, header: &Expr, span: Span) {
+        if let (Some(member), Some(name)) = (self.member(header), name(self.program, header)) {
+            self.used.push((member, span, name));
+        }
+    }
+
+    fn locals(&mut self, locals: &'a [Local]) {
+        let program = self.program;
+        for local in locals {
+            match local {
+                Local::Var(_, Some(value)) => self.expr(value),
+                Local::Action(id) => self.block(&program.actions[id.index()].body),
+                Local::Table(id) => self.table(&program.tables[id.index()]),
+                Local::Var(_, None) | Local::Instance(_) | Local::ValueSet(_) => {}
+            }
+        }
+    }
+
+    fn table(&mut self, table: &'a Table) {
+        let program = self.program;
+        table.keys.iter().for_each(|key| self.expr(&key.expr));
+        for listed in &table.actions {
+            let params = &program.actions[listed.action.index()].params;
+            for (param, arg) in params.iter().zip(&listed.args) {
+                self.argument(param, arg, true);
+            }
+        }
+    }
+
+    fn state(&mut self, state: &'a State) {
+        self.statements(&state.statements);
+        if let Transition::Select { keys, .. } = &state.transition {
+            keys.iter().for_each(|key| self.expr(key));
+        }
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        self.statements(&block.statements);
+    }
+
+    fn statements(&mut self, statements: &'a [Statement]) {
+        statements.iter().for_each(|statement| self.statement(statement));
+    }
+
+    fn statement(&mut self, statement: &'a Statement) {
+        match &statement.kind {
+            StatementKind::Assign { target, value, .. } => {
+                if !matches!(value.kind, ExprKind::InvalidHeader) {
+                    self.make(target);
+                }
+                self.expr(target);
+                self.expr(value);
+            }
+            StatementKind::Call(call) => self.expr(call),
+            StatementKind::If { branches, otherwise } => {
+                for branch in branches {
+                    self.expr(&branch.condition);
+                    self.block(&branch.body);
+                }
+                self.block(otherwise);
+            }
+            StatementKind::Block(block) => self.block(block),
+            StatementKind::SwitchAction { apply, cases } => {
+                self.expr(apply);
+                cases.iter().for_each(|(_, block)| self.block(block));
+            }
+            StatementKind::Switch { expr, cases } => {
+                self.expr(expr);
+                cases.iter().for_each(|(_, block)| self.block(block));
+            }
+            StatementKind::Return(value) | StatementKind::Var(_, value) => {
+                value.iter().for_each(|value| self.expr(value));
+            }
+            StatementKind::For {
+                init,
+                condition,
+                update,
+                body,
+            } => {
+                self.statements(init);
+                self.expr(condition);
+                self.block(body);
+                self.statements(update);
+            }
+            StatementKind::ForRange { low, high, body, .. } => {
+                self.expr(low);
+                self.expr(high);
+                self.block(body);
+            }
+            StatementKind::ForIn { collection, body, .. } => {
+                self.expr(collection);
+                self.block(body);
+            }
+            StatementKind::Exit | StatementKind::Break | StatementKind::Continue | StatementKind::Instance(_) => {}
+        }
+    }
+
+    fn expr(&mut self, expr: &'a Expr) {
+        match &expr.kind {
+            ExprKind::Call(call) => self.call(call, expr),
+            ExprKind::Field(base, _) => {
+                self.note(base, expr.span);
+                self.expr(base);
+            }
+            ExprKind::TupleElement(base, _)
+            | ExprKind::StackNext(base)
+            | ExprKind::StackLast(base)
+            | ExprKind::StackLastIndex(base)
+            | ExprKind::Slice(base, _, _)
+            | ExprKind::Unary(_, base)
+            | ExprKind::Cast(base)
+            | ExprKind::TableHit(base)
+            | ExprKind::TableMiss(base) => self.expr(base),
+            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
+                self.expr(left);
+                self.expr(right);
+            }
+            ExprKind::Binary(first, links) => operands(first, links).for_each(|operand| self.expr(operand)),
+            ExprKind::Ternary(condition, left, right) => {
+                self.expr(condition);
+                self.expr(left);
+                self.expr(right);
+            }
+            ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
+                self.make_all(&expr.ty);
+                elements.iter().for_each(|element| self.expr(element));
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, call: &'a Call, expr: &'a Expr) {
+        let program = self.program;
+        match &call.callee {
+            Callee::Function(id) => {
+                let function = &program.functions[id.index()];
+                let is_followed = function.body.is_some() && function.type_params.is_empty();
+                self.arguments(&function.params, &call.args, is_followed);
+                self.make_all(&expr.ty);
+            }
+            Callee::Action(id) => self.arguments(&program.actions[id.index()].params, &call.args, true),
+            Callee::Method {
+                extern_type, method, ..
+            } => {
+                let declared = &program.externs[extern_type.index()].methods[*method];
+                self.arguments(&declared.params, &call.args, false);
+                self.make_all(&expr.ty);
+            }
+            Callee::Apply(receiver) => match &receiver.ty {
+                Type::Parser(id, args) => {
+                    let params = &program.parsers[id.index()].params;
+                    self.arguments(params, &call.args, args.is_empty());
+                }
+                Type::Control(id, args) => {
+                    let params = &program.controls[id.index()].params;
+                    self.arguments(params, &call.args, args.is_empty());
+                }
+                _ => {}
+            },
+            Callee::IsValid(header) => {
+                self.note(header, expr.span);
+                self.expr(header);
+            }
+            Callee::SetValid(header) | Callee::PushFront(header, _) => self.make(header),
+            Callee::SetInvalid(_) | Callee::PopFront(..) | Callee::TableApply(_) => {}
+        }
+    }
+
+    fn arguments(&mut self, params: &[Param], args: &'a [Argument], is_followed: bool) {
+        for (param, arg) in params.iter().zip(args) {
+            if let Argument::Value(value) = arg {
+                self.argument(param, value, is_followed);
+            }
+        }
+    }
+
+    /// An argument. What becomes of the headers in a struct is seen in the body that gets it, if that is followed.
+    fn argument(&mut self, param: &Param, value: &'a Expr, is_followed: bool) {
+        if matches!(param.direction, Direction::Out | Direction::InOut) {
+            match self.member(value) {
+                Some(member) => {
+                    self.made.insert(member);
+                }
+                None if !is_followed => self.make_all(&value.ty),
+                None => {}
+            }
+        }
+        self.expr(value);
+    }
+}
+
+/// Whether values of a type are headers, or stacks of headers.
+fn is_header(program: &Program, ty: &Type) -> bool {
+    match ty {
+        Type::Composite(id, _) => program.composites[id.index()].kind == CompositeKind::Header,
+        Type::Stack(element, _) => is_header(program, element),
+        _ => false,
+    }
+}
+
+/// A place as it is written; none for other expressions.
+fn name(program: &Program, place: &Expr) -> Option<String> {
+    match &place.kind {
+        ExprKind::Var(var) => Some(program.vars[var.index()].name.clone()),
+        ExprKind::Field(base, index) => {
+            let Type::Composite(id, _) = &base.ty else { return None };
+            let field = &program.composites[id.index()].fields[*index].name;
+            Some(format!("{}.{field}", name(program, base)?))
+        }
+        ExprKind::Index(base, _) | ExprKind::StackNext(base) | ExprKind::StackLast(base) => name(program, base),
+        _ => None,
+    }
+}
