@@ -542,7 +542,8 @@ impl ProgramParser<'_> {
         );
     }
 
-    /// Skips past the next `;` or group in braces, or up to `}` or the beginning of a declaration.
+    /// Skips past the next `;` or group in braces, or up to `}` or the beginning of a declaration. An `else` that follows
+    /// is skipped too, as its `if` was not read.
     fn skip_unreadable(&mut self, started_at: usize) {
         let mut moved = self.next > started_at;
         let mut open = self.open_braces(started_at);
@@ -555,12 +556,16 @@ impl ProgramParser<'_> {
                 TokenKind::EndOfFile | TokenKind::RightBrace => return,
                 TokenKind::Semicolon => {
                     self.bump();
-                    return;
+                    if !self.at(TokenKind::Else) {
+                        return;
+                    }
                 }
                 TokenKind::LeftBrace => {
                     self.skip_group();
-                    self.eat(TokenKind::Semicolon);
-                    return;
+                    if !self.at(TokenKind::Else) {
+                        self.eat(TokenKind::Semicolon);
+                        return;
+                    }
                 }
                 kind if moved && self.token().starts_line && begins_element(kind) => return,
                 _ => {

@@ -125,7 +125,9 @@ impl ProgramParser<'_> {
         if self.at(TokenKind::Assign) {
             let diagnostic =
                 Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), "an assignment is not a condition");
-            return Err(self.report(diagnostic.hint("to compare, write `==`")));
+            self.report(diagnostic.hint("to compare, write `==`"));
+            self.bump();
+            self.expression()?;
         }
         self.expect_close(TokenKind::RightParen, open, "the condition")?;
         Ok(condition)
