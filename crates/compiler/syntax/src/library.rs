@@ -56,6 +56,7 @@ const V1MODEL: &[&str] = &[
     "verify_checksum_with_payload",
     "update_checksum_with_payload",
     "clone",
+    "clone3",
     "clone_preserving_field_list",
     "resubmit_preserving_field_list",
     "recirculate_preserving_field_list",
@@ -63,6 +64,9 @@ const V1MODEL: &[&str] = &[
     "assert",
     "assume",
     "log_msg",
+    "V1MODEL_METER_COLOR_GREEN",
+    "V1MODEL_METER_COLOR_YELLOW",
+    "V1MODEL_METER_COLOR_RED",
 ];
 
 /// Names of psa.p4.
@@ -72,11 +76,29 @@ const PSA: &[&str] = &[
     "EgressPipeline",
     "PacketReplicationEngine",
     "BufferingQueueingEngine",
+    "PSA_PacketPath_t",
+    "PSA_MeterColor_t",
+    "PSA_HashAlgorithm_t",
+    "psa_ingress_parser_input_metadata_t",
+    "psa_egress_parser_input_metadata_t",
+    "psa_ingress_input_metadata_t",
+    "psa_ingress_output_metadata_t",
+    "psa_egress_input_metadata_t",
+    "psa_egress_output_metadata_t",
+    "psa_egress_deparser_input_metadata_t",
 ];
 
 /// Names of pna.p4.
 const PNA: &[&str] = &[
     "PNA_NIC",
+    "PNA_Direction_t",
+    "PNA_MeterColor_t",
+    "PNA_HashAlgorithm_t",
+    "pna_pre_input_metadata_t",
+    "pna_pre_output_metadata_t",
+    "pna_main_parser_input_metadata_t",
+    "pna_main_input_metadata_t",
+    "pna_main_output_metadata_t",
     "SelectByDirection",
     "is_host_port",
     "is_net_port",
@@ -90,6 +112,9 @@ const PNA: &[&str] = &[
 /// Names of forebay.p4, some of which pna.p4 has too.
 const FOREBAY: &[&str] = &[
     "add_entry",
+    "add_entry_pair",
+    "NumberPool",
+    "Quota",
     "set_entry_expire_time",
     "restart_expire_timer",
     "allocate_flow_id",
@@ -105,5 +130,24 @@ mod tests {
         assert_eq!(library_of("register"), Some("v1model.p4"));
         assert_eq!(library_of("PSA_Switch"), Some("psa.p4"));
         assert_eq!(library_of("my_register"), None);
+    }
+
+    #[test]
+    fn files_declare_the_names() {
+        let lists = [
+            ("core.p4", CORE),
+            ("v1model.p4", V1MODEL),
+            ("psa.p4", PSA),
+            ("pna.p4", PNA),
+            ("forebay.p4", FOREBAY),
+        ];
+        for (file, names) in lists {
+            let text = crate::source::library(file).expect("the file is built in");
+            let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+            let words: std::collections::HashSet<&str> = text.split(|letter: char| !is_part(letter)).collect();
+            for name in names {
+                assert!(words.contains(name), "{file} has no `{name}`");
+            }
+        }
     }
 }
