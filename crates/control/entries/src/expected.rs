@@ -60,6 +60,9 @@ impl ExpectedPacket {
         } else {
             format!("{} bytes", packet.len())
         };
+        if wrong == 0 {
+            return format!("{length}\n");
+        }
         format!("{length}; differing hexadecimal digits: {wrong}\n")
     }
 
@@ -72,9 +75,15 @@ impl ExpectedPacket {
         });
         let received = spaced(start, end, |index| nibble(packet, index).map_or(' ', hex_digit));
         let marks = spaced(start, end, |index| if self.differs(packet, index) { '^' } else { ' ' });
-        let _ = writeln!(text, "{start:5}: expected {}", expected.trim_end());
-        let _ = writeln!(text, "       received {}", received.trim_end());
-        let _ = writeln!(text, "                {}", marks.trim_end());
+        let shown = |digits: &str| match digits.trim_end() {
+            "" => "nothing more".to_string(),
+            digits => digits.to_string(),
+        };
+        let _ = writeln!(text, "{start:5}: expected {}", shown(&expected));
+        let _ = writeln!(text, "       received {}", shown(&received));
+        if start < packet.len() && start < self.nibbles.len().div_ceil(2) {
+            let _ = writeln!(text, "                {}", marks.trim_end());
+        }
     }
 
     fn nibble_fits(&self, packet: &[u8], index: usize) -> bool {
@@ -171,6 +180,24 @@ mod tests {
              0: expected 01 02 03 04 $\n       \
              received 01 02 13 04 05\n                      \
              ^     ^^\n"
+        );
+    }
+
+    #[test]
+    fn a_diff_says_where_a_packet_ends() {
+        let diff = expected(&"01".repeat(18)).diff(&[]);
+        assert_eq!(
+            diff,
+            "expected at least 18 bytes, received 0\n    \
+             0: expected 01 01 01 01 01 01 01 01 01 01 01 01 01 01 01 01\n       \
+             received nothing more\n   \
+             16: expected 01 01\n       \
+             received nothing more\n"
+        );
+        let diff = expected("01$").diff(&[1; 17]);
+        assert!(
+            diff.ends_with("   16: expected nothing more\n       received 01\n"),
+            "{diff}"
         );
     }
 
