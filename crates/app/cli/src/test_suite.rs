@@ -100,7 +100,8 @@ pub fn tests_beside(program: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Every program below the folder that has tests beside it, with them.
+/// Every program below the folder that has tests beside it, with them. Tests that belong to no program are named in a
+/// warning: somebody waits for their results.
 ///
 /// # Errors
 /// When a folder cannot be listed.
@@ -112,16 +113,45 @@ pub fn tests_below(folder: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>> {
 
 fn collect_below(folder: &Path, depth: usize, found: &mut Vec<(PathBuf, Vec<PathBuf>)>) -> Result<()> {
     let Listing { files, folders } = Listing::of(folder)?;
+    let before = found.len();
     for program in files.iter().filter(|file| has_extension(file, "p4")) {
         let tests = tests_of(program, &files);
         if !tests.is_empty() {
             found.push((program.clone(), tests));
         }
     }
+    warn_of_the_others(&files, &found[before..]);
     for inner in folders.iter().filter(|_| depth > 0) {
         collect_below(inner, depth - 1, found)?;
     }
     Ok(())
+}
+
+/// Warns of tests in a folder that are not among those found there. A file of entries alone is no test.
+fn warn_of_the_others(files: &[PathBuf], found: &[(PathBuf, Vec<PathBuf>)]) {
+    let has_program = files.iter().any(|file| has_extension(file, "p4"));
+    let tests = files.iter().filter(|file| has_extension(file, "stf"));
+    let others = tests.filter(|test| !found.iter().any(|(_, tests)| tests.contains(test)));
+    for test in others.filter(|test| stem(test) != ENTRIES && has_packets(test)) {
+        let why = if has_program {
+            "its name begins like that of no program beside it"
+        } else {
+            "no program stands beside it"
+        };
+        output::warning(&format!("{} is not run: {why}", test.display()));
+    }
+}
+
+/// Whether a file sends or expects packets.
+fn has_packets(test: &Path) -> bool {
+    let bytes = if test.is_file() {
+        forebay_files::bytes(test).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let mut commands = text.lines().filter_map(|line| line.split_whitespace().next());
+    commands.any(|command| matches!(command, "packet" | "expect"))
 }
 
 /// What is in a folder, in order of names.

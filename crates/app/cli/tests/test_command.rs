@@ -67,6 +67,38 @@ fn tests_are_found_beside_the_program() {
 }
 
 #[test]
+fn a_test_without_a_program_is_named() {
+    let folder = folder();
+    let text = std::fs::read_to_string(format!("{}/tests/hashes.p4", env!("CARGO_MANIFEST_DIR"))).expect("the program");
+    for (name, text) in [
+        ("one/a.p4", text.as_str()),
+        ("one/a.stf", "packet 0 00\n"),
+        ("two/b.stf", GOOD),
+        ("two/entries.stf", GOOD),
+        ("two/routes.stf", "# entries of a scenario\n"),
+        ("three/a.p4", text.as_str()),
+        ("three/b.p4", text.as_str()),
+        ("three/a.stf", "packet 0 00\n"),
+        ("three/c.stf", GOOD),
+    ] {
+        let place = folder.path().join(name);
+        std::fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
+        std::fs::write(place, text).expect("a file");
+    }
+    let all = folder.path().to_string_lossy().into_owned();
+    let ran = forebay(&["test", "--all", &all]);
+    let warnings: Vec<String> = ran.stderr.lines().map(|line| line.replace(&all, "DIR")).collect();
+    let not_run: Vec<&String> = warnings.iter().filter(|line| line.contains("is not run")).collect();
+    assert_eq!(
+        not_run,
+        [
+            "warning: DIR/three/c.stf is not run: its name begins like that of no program beside it",
+            "warning: DIR/two/b.stf is not run: no program stands beside it",
+        ]
+    );
+}
+
+#[test]
 fn results_as_json() {
     let folder = folder();
     let bad = write(folder.path(), "bad.stf", BAD);
