@@ -16,6 +16,7 @@ use forebay_pipeline::{DROP_PORT, DigestMessage, PORTABLE_CPU_PORT, Pipeline};
 use forebay_ports::Clock;
 use forebay_protocol::p4::config::v1::P4Info;
 use forebay_protocol::p4::v1::Update;
+use forebay_protocol::why_not_listening;
 use forebay_server::{Access, Address, AddressError, DEFAULT_PORT, Grant, Learned, Link, Options, Tls};
 use forebay_thrift::{Notifications, Serving};
 use std::net::IpAddr;
@@ -245,9 +246,12 @@ impl ControlOptions {
         let listener = self.thrift.as_ref().map(thrift::listen).transpose()?;
         let notifications = self.notifications.as_deref().map(|address| {
             let bound = Notifications::bind(address, self.device_id);
-            bound
-                .map(Arc::new)
-                .with_context(|| format!("--notifications: cannot listen on {address}"))
+            bound.map(Arc::new).map_err(|error| {
+                anyhow!(
+                    "--notifications: cannot listen on {address}: {}",
+                    why_not_listening(&error)
+                )
+            })
         });
         let notifications = notifications.transpose()?;
         let learned = notifications

@@ -4,6 +4,7 @@ use crate::output;
 use crate::readiness::Readiness;
 use anyhow::{Context, Result, anyhow};
 use forebay_daemon::{ControlPlane, Daemon, Running};
+use forebay_protocol::why_not_listening;
 use forebay_server::Address;
 use forebay_telemetry::switch::{self, ControlReport};
 use forebay_telemetry::{Authorities, Exporter, Pusher, Source, Target, TargetError};
@@ -73,7 +74,8 @@ pub fn listening(text: &str) -> Result<String, String> {
         Ok(Address::Tcp { host: None, port }) => Ok(format!(":{port}")),
         Ok(address @ Address::Tcp { .. }) => Ok(address.to_string()),
         Ok(Address::Unix(_)) | Err(_) => {
-            Err("expected HOST:PORT, [IPV6]:PORT, PORT on this machine, or :PORT for all interfaces".to_string())
+            let notations = "expected HOST:PORT, [IPV6]:PORT, PORT on this machine, or :PORT for all interfaces";
+            Err(format!("{notations}; PORT is 0 to 65535"))
         }
     }
 }
@@ -88,7 +90,12 @@ impl ExportOptions {
         let mut exporter = Exporter::new(Duration::from_secs_f64(self.push_interval), &instance);
         if let Some(address) = &self.metrics {
             let bound = exporter.listen(address);
-            let bound = bound.with_context(|| format!("--metrics {address}: cannot listen there"))?;
+            let bound = bound.map_err(|error| {
+                anyhow!(
+                    "--metrics {address}: cannot listen there: {}",
+                    why_not_listening(&error)
+                )
+            })?;
             output::info(&format!("metrics: http://{bound}/metrics"));
         }
         let targets = self.targets()?;

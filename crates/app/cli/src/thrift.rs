@@ -1,12 +1,13 @@
 //! BMv2's control interface: of a switch that runs, and of one that is about to.
 
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use forebay_daemon::QueueControl;
 use forebay_ir::Calculation;
 use forebay_p4runtime::{Code, Device, Error, Now};
 use forebay_pipeline::{CrcParameters, Pipeline};
 use forebay_protocol::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+use forebay_protocol::why_not_listening;
 use forebay_server::{Address, Local};
 use forebay_thrift::{
     About, Line, Load, Notifications, PortAbout, QueueChange, QueueLimit, Runtime, Serving, Switch, only_shows,
@@ -27,7 +28,7 @@ pub fn listen(address: &Address) -> Result<TcpListener> {
     let host = host.as_deref().unwrap_or("0.0.0.0").trim_matches(['[', ']']);
     let addresses: Vec<SocketAddr> = (host, *port).to_socket_addrs().into_iter().flatten().collect();
     let listener = TcpListener::bind(&addresses[..]);
-    listener.with_context(|| format!("--thrift: cannot listen on {address}"))
+    listener.map_err(|error| anyhow!("--thrift: cannot listen on {address}: {}", why_not_listening(&error)))
 }
 
 /// Serves a switch.

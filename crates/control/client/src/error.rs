@@ -269,7 +269,7 @@ fn advice(causes: &str) -> &'static str {
 /// What to do about a connection that has broken, by the words of the library about it.
 fn advice_of_broken(causes: &str) -> Option<&'static str> {
     // What a server with TLS sends to a client without, or its end, is no HTTP/2.
-    const NO_HTTP2: &str = "has the switch ended? If it wants TLS, name the authority of its certificate (--ca)";
+    const NO_HTTP2: &str = "has the switch ended, or does another program listen there? If it wants TLS, name the authority of its certificate (--ca)";
     const REFUSED: &str = "the switch refuses the certificate of --cert: an authority of its --grpc-client-ca must have signed it, \
                            with CA:FALSE, and it must be valid today";
     let known = [

@@ -1,6 +1,7 @@
 //! Addresses as people and other controllers write them: `HOST:PORT`, `[IPV6]:PORT`, `:PORT`, `PORT`, `unix:PATH`.
 
 use std::fmt;
+use std::io;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -152,9 +153,33 @@ fn wrong(text: &str, why: &str) -> AddressError {
     ))
 }
 
+/// Why a server cannot listen at an address, with what helps.
+pub fn why_not_listening(error: &io::Error) -> String {
+    let help = match error.kind() {
+        io::ErrorKind::AddrInUse => "another program listens there; end it, or choose another address",
+        io::ErrorKind::AddrNotAvailable => "no interface of this machine has this address",
+        io::ErrorKind::PermissionDenied => {
+            "a port below 1024 is for root, a socket for those who may write to its folder"
+        }
+        io::ErrorKind::NotFound => "the folder of the socket has to exist",
+        _ => return error.to_string(),
+    };
+    format!("{error}: {help}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_helps_where_nothing_can_listen() {
+        let taken = io::Error::from(io::ErrorKind::AddrInUse);
+        assert!(
+            why_not_listening(&taken).ends_with(": another program listens there; end it, or choose another address")
+        );
+        let other = io::Error::from(io::ErrorKind::OutOfMemory);
+        assert_eq!(why_not_listening(&other), other.to_string());
+    }
 
     fn read(text: &str) -> Result<String, String> {
         let address = text.parse::<Address>().map_err(|error| error.to_string())?;

@@ -9,7 +9,8 @@
 //!   from outside.
 //! * [`text`]: any of the messages from and to the text form of protocol buffers.
 //! * [`p4info`]: between the P4Info of the compiler (`forebay_p4info`) and that of the protocol.
-//! * [`Address`]: where a server of these protocols listens, as people write it.
+//! * [`Address`]: where a server of these protocols listens, as people write it; [`why_not_listening`] has what helps
+//!   when it cannot.
 //! * [`with_causes`]: an error of the transport, with what it hides; [`of_certificates`]: one about certificates.
 //! * [`StateReport`]: our own part of the answer to `Capabilities`.
 //! * [`DESCRIPTORS`]: the schema itself; `tests/descriptors.rs` compares it with that of the protocol's own packages.
@@ -31,7 +32,7 @@ pub mod p4info;
 mod state_report;
 pub mod text;
 
-pub use address::{Address, AddressError, DEFAULT_PORT};
+pub use address::{Address, AddressError, DEFAULT_PORT, why_not_listening};
 pub use causes::{of_certificates, with_causes};
 pub use state_report::{STATISTICS, StateReport};
 

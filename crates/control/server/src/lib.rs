@@ -59,7 +59,7 @@ use forebay_p4runtime::{Device, KeepingStatus};
 use forebay_packet::PortState;
 use forebay_ports::SocketFile;
 use forebay_ports::{TimeSlice, set_time_slice};
-use forebay_protocol::of_certificates;
+use forebay_protocol::{of_certificates, why_not_listening};
 use generated::p4_runtime_server::P4RuntimeServer;
 use listen::Listening;
 use ports::Ports;
@@ -203,8 +203,10 @@ pub fn start(
     mut environment: Environment,
 ) -> Result<Running, StartError> {
     let failed = |what: &str, error: &dyn fmt::Display| StartError(format!("{what}: {error}"));
-    let listen =
-        |address| Listening::on(address).map_err(|error| failed(&format!("cannot listen on {address}"), &error));
+    let listen = |address| {
+        Listening::on(address)
+            .map_err(|error| failed(&format!("cannot listen on {address}"), &why_not_listening(&error)))
+    };
     let listening = options.address.as_ref().map(listen).transpose()?;
     let address = listening.as_ref().map(|listening| listening.address().clone());
     let confine = std::mem::replace(&mut environment.confine, Box::new(|| Ok(())));

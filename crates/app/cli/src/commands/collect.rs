@@ -5,12 +5,13 @@ use super::run::stop_on_signals;
 use crate::output;
 use crate::telemetry_options::{ExportOptions, listening};
 use crate::working::while_working;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Subcommand, ValueEnum};
 use forebay_collect::analysis::{BurstThresholds, Event};
 use forebay_collect::query::{Filter, Order, Query, Question, ask};
 use forebay_collect::store::{self, Rotation};
 use forebay_collect::{Collector, Receiver, Settings};
+use forebay_protocol::why_not_listening;
 use forebay_telemetry::Source;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -258,7 +259,10 @@ fn collect(arguments: &Arguments) -> Result<Status> {
     // As by default.
     let everywhere = arguments.listen.strip_prefix(':').map(|port| format!("0.0.0.0:{port}"));
     let opened = Receiver::listen(everywhere.as_ref().unwrap_or(&arguments.listen));
-    let mut receiver = opened.with_context(|| format!("--listen {}: cannot listen there", arguments.listen))?;
+    let mut receiver = opened.map_err(|error| {
+        let why = why_not_listening(&error);
+        anyhow!("--listen {}: cannot listen there: {why}", arguments.listen)
+    })?;
     let mut exporter = arguments.export.open()?;
     let settings = Settings {
         int_port: arguments.int_port,
