@@ -12,7 +12,7 @@ use crate::schedule::Shape;
 use crate::search::{
     Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, has_frames, rfc2544, rfc2889, search, search_and_confirm,
 };
-use crate::setup::{Target, Test};
+use crate::setup::{NO_RATE, Target, Test};
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, Silent, run_trial};
 use forebay_sim::Problem;
@@ -342,8 +342,7 @@ impl<'a> Session<'a> {
     /// The sum over all streams.
     fn sum_of(&self, pps: impl Fn(&Stream) -> Option<f64>) -> Result<f64, String> {
         let total: Option<f64> = self.streams.iter().map(pps).sum();
-        total
-            .ok_or_else(|| "a search changes the rates of all streams; give each a rate other than \"max\"".to_string())
+        total.ok_or_else(|| NO_RATE.to_string())
     }
 
     /// A trial with this many frames a second of all streams together, on average over the measured time: of a shape it

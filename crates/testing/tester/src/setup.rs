@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// Ports of v1model programs.
 const PORT_MAX: u32 = 510;
 
+/// Why streams that are as fast as the tester can are not searched.
+pub(crate) const NO_RATE: &str = "a search changes the rates of all streams; give each a rate other than \"max\"";
+
 /// A test that is ready to run.
 pub struct Test {
     /// The file.
@@ -248,6 +251,17 @@ impl Test {
         match too_fast {
             None => Ok(()),
             Some(found) => Err(Problem::new(self.lines.get(found.stream).copied(), found.message)),
+        }
+    }
+
+    /// Whether all streams have a rate that a search can change.
+    ///
+    /// # Errors
+    /// Which has none.
+    pub fn rates_scale(&self) -> Result<(), Problem> {
+        match self.streams.iter().position(|stream| stream.mean_pps().is_none()) {
+            None => Ok(()),
+            Some(index) => Err(Problem::new(self.lines.get(index).copied(), NO_RATE)),
         }
     }
 

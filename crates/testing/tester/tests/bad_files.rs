@@ -92,6 +92,24 @@ fn more_frames_than_tags_have_numbers() {
     assert!(problem.message.starts_with(said), "{problem}");
 }
 
+/// A search scales rates, and `max` is none.
+#[test]
+fn rates_that_no_search_changes() {
+    let test = |text: &str| {
+        Test::read(text, &Repository, &Overrides::default()).unwrap_or_else(|problems| panic!("{problems:?}"))
+    };
+    assert!(test(GOOD).rates_scale().is_ok());
+    let problem = test(&GOOD.replace("pps = 1000", "pps = \"max\""))
+        .rates_scale()
+        .expect_err("no rate");
+    assert!(
+        problem
+            .to_string()
+            .starts_with("7: a search changes the rates of all streams"),
+        "{problem}"
+    );
+}
+
 #[test]
 fn frames() {
     wrong(

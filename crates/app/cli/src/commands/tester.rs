@@ -147,7 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
         Command::Run(arguments) => test(arguments, fits, |session, progress| session.run(progress), is_perfect),
         Command::Search(arguments) => test(
             arguments,
-            |test| test.lengths_fit(&test.streams),
+            can_search,
             |session, progress| session.search(progress),
             has_found,
         ),
@@ -234,12 +234,19 @@ fn fits(test: &Test) -> Result<(), Problem> {
     test.lengths_fit(&test.streams)
 }
 
+/// Whether the device takes the lengths of the frames, and rates can be searched.
+fn can_search(test: &Test) -> Result<(), Problem> {
+    test.rates_scale()?;
+    test.lengths_fit(&test.streams)
+}
+
 /// The time that is worth a word before.
 const LONG_S: f64 = 120.0;
 
-/// Says how long the tests of RFC 2544 take: with the durations of the RFC these are hours without a result. Frames that
-/// are too long are told first.
+/// Says how long the tests of RFC 2544 take: with the durations of the RFC these are hours without a result. What keeps
+/// them from being made is told first.
 fn announce(test: &Test) -> Result<(), Problem> {
+    test.rates_scale()?;
     test.rfc2544_lengths_fit()?;
     let seconds = test.rfc2544_seconds_min();
     if seconds >= LONG_S {
