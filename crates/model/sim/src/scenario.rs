@@ -37,7 +37,8 @@ impl Problem {
         match written {
             // With the values of parameters put in, which the file does not show.
             Some(written) if (1..=LINE_SHOWN_MAX).contains(&written.len()) => {
-                Problem::new(line, format!("{message}: `{written}`"))
+                let joint = if message.ends_with('?') { "" } else { ":" };
+                Problem::new(line, format!("{message}{joint} `{written}`"))
             }
             _ => Problem::new(line, message),
         }
