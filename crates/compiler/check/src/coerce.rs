@@ -328,8 +328,11 @@ impl Checker {
         }
     }
 
-    fn warn_truncated(&mut self, span: Span, value: &BigInt, to: &Type) {
-        let message = format!("{value} does not fit {}; its upper bits are cut off", self.show(to));
+    /// Warns of a number that is cut to its type.
+    pub(crate) fn warn_truncated(&mut self, span: Span, value: &BigInt, to: &Type) {
+        let left = fold::cast(&self.program.underlying(to), value);
+        let to = self.show(to);
+        let message = format!("{value} does not fit {to}; its upper bits are cut off, which leaves {left}");
         self.report(Diagnostic::warning(codes::VALUE_TRUNCATED, span, message));
     }
 

@@ -97,12 +97,7 @@ impl Checker {
             return self.invalid(span);
         }
         if !crate::fold::fits(&ty, &literal.value) {
-            let message = format!(
-                "{} does not fit {}; its upper bits are cut off",
-                literal.value,
-                self.show(&ty)
-            );
-            self.report(Diagnostic::warning(codes::VALUE_TRUNCATED, span, message));
+            self.warn_truncated(span, &literal.value, &ty);
         }
         let value = crate::fold::wrap(&ty, literal.value.clone());
         Expr {
