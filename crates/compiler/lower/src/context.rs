@@ -43,6 +43,8 @@ pub struct Context<'a> {
     pub role: Option<ir::Role>,
     /// The headers that v1model's parser extracts, and where it does so first.
     pub extracted: BTreeMap<ir::HeaderId, Span>,
+    /// The headers that v1model's deparser emits, in order, and where.
+    pub emitted: Vec<(ir::HeaderId, Span)>,
     /// The slots that ingress and egress of v1model assign, and where they do so first.
     pub assigned: BTreeMap<ir::SlotId, Span>,
     /// The field lists that calls name.
@@ -91,6 +93,7 @@ impl<'a> Context<'a> {
             control: None,
             role: None,
             extracted: BTreeMap::new(),
+            emitted: Vec::new(),
             assigned: BTreeMap::new(),
             named_lists: crate::externs::traffic::NamedLists::default(),
             learning: None,

@@ -54,6 +54,7 @@ mod lost;
 mod names;
 mod object;
 mod operator;
+mod order;
 mod p4info;
 mod parser;
 mod place;
@@ -87,6 +88,7 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
         consistency::check(&mut cx);
         direct::check(&mut cx);
         lost::check(&mut cx);
+        order::check(&mut cx);
         stale::check(&mut cx);
         externs::traffic::warn_of_lists(&mut cx);
     }

@@ -19,7 +19,7 @@ pub fn check(cx: &mut Context) {
         return;
     }
     let emitted = emitted(&cx.program.bodies[deparser.index()]);
-    let moved: BTreeSet<SlotId> = cx.program.bodies.iter().flat_map(assigned).collect();
+    let moved = moved(cx);
     let lost = cx.extracted.iter().filter(|(header, _)| {
         let valid = cx.program.headers[header.index()].valid;
         !emitted.contains(*header) && !moved.contains(&valid) && !is_of_a_controller(cx, **header)
@@ -46,6 +46,12 @@ pub fn check(cx: &mut Context) {
     for warning in warnings {
         cx.diagnostics.push(warning);
     }
+}
+
+/// The slots that the program assigns, or copies as they are: a header whose validity is among them may be removed on
+/// purpose, added, or go on as another one.
+pub fn moved(cx: &Context) -> BTreeSet<SlotId> {
+    cx.program.bodies.iter().flat_map(assigned).collect()
 }
 
 /// All operations of a body.

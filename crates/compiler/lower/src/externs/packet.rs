@@ -193,30 +193,33 @@ pub fn length(cx: &mut Context) -> Value {
 /// `emit(value)`: every header inside, in order, if it is valid.
 pub fn emit(cx: &mut Context, args: &Args) {
     match args.place(0).cloned() {
-        Some(place) => emit_place(cx, &place),
+        Some(place) => emit_place(cx, &place, args.span(0)),
         None => {
             let ty = types::resolve(cx, &args.ty(0));
             let name = format!("{}.$emitted{}", cx.body.scope(), cx.program.slots.len());
             let storage = storage::local(cx, &ty, &name, args.span(0));
             let value = args.value(cx, 0);
             crate::assign::write_whole(cx, &storage, value);
-            emit_headers(cx, &storage.headers());
+            emit_headers(cx, &storage.headers(), args.span(0));
         }
     }
 }
 
-fn emit_place(cx: &mut Context, place: &Place) {
+fn emit_place(cx: &mut Context, place: &Place, span: Span) {
     for choice in &place.choices {
         let headers = choice.storage.headers();
         match &choice.guard {
-            Some(guard) => graph::when(cx, guard.clone(), |cx| emit_headers(cx, &headers)),
-            None => emit_headers(cx, &headers),
+            Some(guard) => graph::when(cx, guard.clone(), |cx| emit_headers(cx, &headers, span)),
+            None => emit_headers(cx, &headers, span),
         }
     }
 }
 
-fn emit_headers(cx: &mut Context, headers: &[HeaderId]) {
+fn emit_headers(cx: &mut Context, headers: &[HeaderId], span: Span) {
     for header in headers {
+        if cx.role == Some(Role::Deparser) {
+            cx.emitted.push((*header, span));
+        }
         graph::emit(cx, Op::Emit { header: *header });
     }
 }

@@ -61,6 +61,8 @@ codes! {
         "Ingress and egress of v1model have the same parameters, so that each fits the place of the other. By their names the two have changed places.";
     W0811 LOG_VALUES: "log message with other values than places",
         "Each `{}` in the text of log_msg stands for a value of its second argument, in their order. Places without a value stay as they are, and values without a place are left out.";
+    W0812 EMITTED_TOO_EARLY: "headers emitted in another order than extracted",
+        "The deparser writes headers in the order in which it emits them. This one is written before another that precedes it in every packet from which the parser extracts both, and the program makes neither of them valid or invalid, so no receiver can read what leaves. `emit` of a struct emits its headers in the order in which the struct declares them.";
     W0851 NOT_ON_BMV2: "not portable to BMv2",
         "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
     W0852 NOT_ON_TOFINO: "not portable to Tofino",

@@ -1,0 +1,99 @@
+//! Headers of a v1model program that the deparser emits in another order than that in which the parser extracts them:
+//! what leaves is no packet that its receiver could read.
+//!
+//! Two headers are compared when one follows the other on each path that has both. A header whose validity the program
+//! sets or copies is left out: it may stand where no packet that arrives has it.
+
+use crate::context::Context;
+use crate::lost;
+use forebay_ir::{Architecture, Body, HeaderId, Op, Role};
+use forebay_syntax::codes::lower as codes;
+use forebay_syntax::diagnostic::Diagnostic;
+use forebay_syntax::source::Span;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Parsers with more blocks are not looked at: the time grows with their square.
+const BLOCKS_MAX: usize = 2000;
+
+/// The headers that some path extracts after each header.
+type Later = BTreeMap<HeaderId, BTreeSet<HeaderId>>;
+
+/// Warns of the first header that is emitted too early; others follow from it.
+pub fn check(cx: &mut Context) {
+    let Some(parser) = cx.program.stages.get(&Role::Parser) else {
+        return;
+    };
+    let parser = &cx.program.bodies[parser.index()];
+    if cx.program.architecture != Architecture::V1Model || parser.blocks.len() > BLOCKS_MAX {
+        return;
+    }
+    if let Some((early, late, span)) = exchanged(cx, &extracted_later(parser)) {
+        let name = |header: HeaderId| &cx.program.headers[header.index()].name;
+        let (early, late) = (name(early), name(late));
+        let message = format!("`{early}` is emitted before `{late}`, but comes after it in packets that arrive");
+        let hint = "emit headers in the order of the packet; `emit` of a struct takes them in the order of its fields";
+        let warning = Diagnostic::warning(codes::EMITTED_TOO_EARLY, span, message).hint(hint);
+        cx.diagnostics.push(warning);
+    }
+}
+
+/// The first header that is emitted before one that it follows, that one, and where it is emitted.
+fn exchanged(cx: &Context, later: &Later) -> Option<(HeaderId, HeaderId, Span)> {
+    let moved = lost::moved(cx);
+    let stays = |header: &HeaderId| !moved.contains(&cx.program.headers[header.index()].valid);
+    let emitted: Vec<&(HeaderId, Span)> = cx.emitted.iter().filter(|(header, _)| stays(header)).collect();
+    let follows = |one: HeaderId, other: HeaderId| later.get(&other).is_some_and(|later| later.contains(&one));
+    emitted.iter().enumerate().find_map(|(index, (early, span))| {
+        let after = &emitted[index + 1..];
+        let late = after
+            .iter()
+            .find(|(late, _)| follows(*early, *late) && !follows(*late, *early))?;
+        Some((*early, late.0, *span))
+    })
+}
+
+fn extracted_later(parser: &Body) -> Later {
+    let successors: Vec<Vec<usize>> = parser
+        .blocks
+        .iter()
+        .map(|block| {
+            let mut terminator = block.terminator.clone();
+            let targets = terminator.successors_mut();
+            targets.into_iter().map(|target| target.index()).collect()
+        })
+        .collect();
+    let extracted: Vec<Vec<HeaderId>> = parser
+        .blocks
+        .iter()
+        .map(|block| {
+            let headers = block.statements.iter().filter_map(|statement| match &statement.op {
+                Op::Extract { header, .. } => Some(*header),
+                _ => None,
+            });
+            headers.collect()
+        })
+        .collect();
+    let mut later = Later::new();
+    for (block, headers) in extracted.iter().enumerate().filter(|(_, headers)| !headers.is_empty()) {
+        let reached = reachable(&successors, block);
+        let beyond: BTreeSet<HeaderId> = reached.iter().flat_map(|block| &extracted[*block]).copied().collect();
+        for (index, header) in headers.iter().enumerate() {
+            let found = later.entry(*header).or_default();
+            found.extend(&headers[index + 1..]);
+            found.extend(&beyond);
+        }
+    }
+    later
+}
+
+/// The blocks to which execution can come from one of them.
+fn reachable(successors: &[Vec<usize>], from: usize) -> BTreeSet<usize> {
+    let mut reached = BTreeSet::new();
+    let mut pending = successors[from].clone();
+    while let Some(block) = pending.pop() {
+        if reached.insert(block) {
+            pending.extend(&successors[block]);
+        }
+    }
+    reached
+}
