@@ -531,7 +531,7 @@ impl<'a> Preprocessor<'a> {
                     .cause(format!("blank {}", text.escape_debug()))
             }
             _ => {
-                let message = format!("the character `{}` has no meaning in P4", text.escape_debug());
+                let message = format!("{} has no meaning in P4", called(text));
                 let diagnostic = Diagnostic::error(codes::UNKNOWN_CHARACTER, token.span, message);
                 match ascii_lookalike(text) {
                     Some(ascii) => diagnostic.hint(format!("did you mean `{ascii}`?")),
@@ -585,6 +585,15 @@ fn is_unreadable(kind: TokenKind) -> bool {
         kind,
         TokenKind::Unknown | TokenKind::UnterminatedString | TokenKind::UnterminatedComment
     )
+}
+
+/// What a character is called in a message, which encloses others in backticks.
+fn called(character: &str) -> String {
+    match character {
+        "`" => "a backtick".to_string(),
+        "'" => "the character `'`".to_string(),
+        _ => format!("the character `{}`", character.escape_debug()),
+    }
 }
 
 /// The ASCII character that a typographic one usually stands for.
