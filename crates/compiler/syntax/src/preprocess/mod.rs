@@ -599,8 +599,7 @@ fn called(character: &str) -> String {
 /// The ASCII character that a typographic one usually stands for.
 fn ascii_lookalike(text: &str) -> Option<&'static str> {
     match text {
-        "\u{201c}" | "\u{201d}" | "'" => Some("\""),
-        "\u{2018}" | "\u{2019}" => Some("'"),
+        "\u{201c}" | "\u{201d}" | "\u{2018}" | "\u{2019}" | "'" => Some("\""),
         "\u{2013}" | "\u{2014}" | "\u{2212}" => Some("-"),
         "\u{ff1b}" | "\u{37e}" => Some(";"),
         "\u{2026}" => Some("..."),
