@@ -23,18 +23,44 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Status> {
     let Some(code) = &arguments.code else {
         if arguments.json {
-            output::print_json(&codes::all().map(json).collect())?
+            output::print_json(&in_order().into_iter().map(json).collect())?
         } else {
-            output::print(&codes::all().map(line).collect::<String>())?
+            output::print(&in_order().into_iter().map(line).collect::<String>())?
         }
         return Ok(Status::Good);
     };
     match codes::find(code) {
         Some(info) if arguments.json => output::print_json(&json(info))?,
         Some(info) => output::print(&format!("{}: {}\n\n{}\n", info.code, info.title, info.explanation))?,
-        None => bail!("there is no code `{code}`; `forebay explain` lists all"),
+        None => bail!("there is no code `{code}`; {}", advice(code)),
     }
     Ok(Status::Good)
+}
+
+/// All codes by areas, which their first two digits are: errors, then warnings.
+fn in_order() -> Vec<&'static CodeInfo> {
+    let mut all: Vec<&CodeInfo> = codes::all().collect();
+    all.sort_by_key(|info| {
+        let (kind, number) = info.code.as_str().split_at(1);
+        let (area, number) = number.split_at(2);
+        (area, kind, number)
+    });
+    all
+}
+
+/// What may be meant by a code that there is not: one with another letter, or none.
+fn advice(code: &str) -> String {
+    let digits = code.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    let meant: Vec<String> = ["E", "W"]
+        .iter()
+        .filter_map(|kind| codes::find(&format!("{kind}{digits}")))
+        .map(|info| format!("`{}`", info.code))
+        .collect();
+    if meant.is_empty() {
+        "`forebay explain` lists all".to_string()
+    } else {
+        format!("did you mean {}?", meant.join(" or "))
+    }
 }
 
 fn json(info: &CodeInfo) -> Value {

@@ -43,6 +43,22 @@ fn codes_are_explained() {
             .stdout
             .starts_with("E0301: type mismatch\n\n")
     );
+    let places: Vec<usize> = ["\nE0201  ", "\nE0213  ", "\nW0201  ", "\nW0204  ", "\nE0301  "]
+        .iter()
+        .map(|code| all.stdout.find(code).expect("the code is listed"))
+        .collect();
+    assert!(places.is_sorted(), "by areas, errors before warnings");
+}
+
+#[test]
+fn a_code_with_another_letter_is_found() {
+    for (code, advice) in [
+        ("0806", "there is no code `0806`; did you mean `E0806` or `W0806`?"),
+        ("W0301", "there is no code `W0301`; did you mean `E0301`?"),
+    ] {
+        let ran = forebay(&["explain", code]);
+        assert!(ran.stderr.contains(advice), "{}", ran.stderr);
+    }
 }
 
 /// A P4 program that sends every packet to the port `PORT`.
