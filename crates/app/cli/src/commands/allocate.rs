@@ -16,9 +16,9 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  forebay allocate functions.toml                          the plan that recirculates least
-  forebay allocate functions.toml --first-fit              functions in the order of the file, to compare with
-  forebay allocate functions.toml --commands plan.stf      and write it as entries of programs/chain
+  forebay allocate functions.toml                      what recirculates least
+  forebay allocate functions.toml --first-fit          to compare with
+  forebay allocate functions.toml --commands plan.stf  as entries too
 Every key of the file: docs/allocation.md")]
 pub struct Arguments {
     /// Chip, functions and flows

@@ -16,14 +16,14 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  forebay ctl                                      a session, with completion and history
-  forebay ctl info                                 what the program has
+  forebay ctl                   a session, with completion and history
+  forebay ctl info              what the program has
   forebay ctl table dump ipv4_lpm
   forebay ctl table add ipv4_lpm dst_addr=10.0.0.0/8 do set_next_hop next_hop=1
   forebay ctl pipeline push programs/l3fwd/l3fwd.p4
-  forebay ctl watch                                counters and their rates
-  forebay ctl --wait 60 ready                      waits until the switch carries traffic, a minute at most
-  forebay ctl < commands.txt                       a line a command; ends at the first that fails
+  forebay ctl watch             counters and their rates
+  forebay ctl --wait 60 ready   waits until the switch carries traffic
+  forebay ctl < commands.txt    a line a command; ends at the first that fails
 `forebay ctl help` lists the commands; docs/ctl.md explains them.
 Reading disturbs no controller. Who writes becomes primary; where another controller is, --election-id must say so.")]
 pub struct Arguments {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  forebay demo                             as root over virtual Ethernet, otherwise in memory
+  forebay demo              as root over virtual Ethernet, otherwise in memory
   forebay demo --n 4 --method multicast --messages 10000 --json")]
 pub struct Arguments {
     /// Messages that the devices send, with each method

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  forebay sim scenario.toml                        simulate, print what happened
-  forebay sim scenario.toml --out results          and write results.json and plots
-  forebay sim scenario.toml --parquet r.parquet    and write every number into a table
-  forebay sim scenario.toml --find-max             the highest load without loss
-  forebay sim scenario.toml --set N=2,4,8          every value of a parameter, on all processors
+  forebay sim scenario.toml                      simulate, print what happened
+  forebay sim scenario.toml --out results        and write results.json and plots
+  forebay sim scenario.toml --parquet r.parquet  and write every number
+  forebay sim scenario.toml --find-max           the highest load without loss
+  forebay sim scenario.toml --set N=2,4,8        a run for each value
 Exit codes: 1 when --find-max finds nothing for a case. Every key of a scenario: docs/scenarios.md")]
 pub struct Arguments {
     /// The scenario

@@ -15,9 +15,10 @@ use std::sync::Arc;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  forebay state show /var/lib/forebay             the program, and what was written to it
-  forebay state check /var/lib/forebay            whether a switch can start with it: 0 yes, 1 no, 2 unknown
-  forebay state repair /var/lib/forebay --yes     keeps what can be loaded; copies of all files stay in the folder
+  forebay state show /var/lib/forebay          the program, what was written to it
+  forebay state check /var/lib/forebay         whether a switch can start with it
+  forebay state repair /var/lib/forebay --yes  keeps what can be loaded
+Exit codes of check: 0 yes, 1 no, 2 unknown. repair leaves copies of all files in the folder.
 No switch may use the folder meanwhile. docs/state.md explains what is guaranteed.")]
 pub struct Arguments {
     #[command(subcommand)]

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("packets").required(true), after_help = "\
 Examples:
-  forebay trace l3fwd.p4 --entries entries.stf --port 1 --hex '0200000000fe 020000000001 0800 4500...'
+  forebay trace l3fwd.p4 --port 1 --hex '0200000000fe 020000000001 0800 4500...'
+  forebay trace l3fwd.p4 --entries entries.stf --port 1 --packet in.pcap
   forebay trace l3fwd.p4 --packet in.pcap --json")]
 pub struct Arguments {
     #[command(flatten)]

@@ -23,7 +23,7 @@ The switch runs functions/upf with P4Runtime; the agent writes its tables as SMF
 Examples:
   forebay function run upf -i 1@veth1 -i 2@veth2 --grpc &
   forebay upf functions/upf/n4.toml
-  forebay upf functions/upf/n4.toml --save-state /var/lib/forebay/n4     sessions survive a restart of the agent
+  forebay upf functions/upf/n4.toml --save-state /var/lib/forebay/n4
 
 functions/upf/README.md describes the file, and what of PFCP is supported.")]
 pub struct Arguments {

@@ -23,11 +23,12 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  forebay vnf up nat44 --uplink eth1 --downlink eth2       with the entries of its demonstration
+  forebay vnf up nat44 --uplink eth1 --downlink eth2   with entries to try
   forebay vnf up upf --uplink eth1 --downlink eth2 -- --grpc 127.0.0.1:9559
   forebay vnf status
-  forebay vnf measure portfwd --uplink eth3 --downlink eth4   on the machine at the other ends of the cables
-  forebay vnf down nat44")]
+  forebay vnf measure portfwd --uplink eth3 --downlink eth4
+  forebay vnf down nat44
+`measure` runs on a machine at the other ends of the cables.")]
 pub struct Arguments {
     #[command(subcommand)]
     what: What,

@@ -18,7 +18,8 @@ docs/simple-switch.md says of every option of BMv2 what becomes of it. Started u
 simple_switch_grpc (a link to forebay), the program takes the command line of either.
 
 Example:
-  forebay simple-switch -i 1@veth1 -i 2@veth2 --device-id 1 --no-p4 -- --grpc-server-addr 0.0.0.0:9559 --cpu-port 255"
+  forebay simple-switch -i 1@veth1 -i 2@veth2 --device-id 1 --no-p4 \\
+      -- --grpc-server-addr 0.0.0.0:9559 --cpu-port 255"
 )]
 pub struct Arguments {
     /// JSON of p4c for BMv2, P4_16 source, or ir.txt of `forebay build`; a file called .json may hold any of them.
