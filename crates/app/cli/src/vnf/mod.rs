@@ -135,12 +135,13 @@ impl RunFolder {
         let path = self.record(name);
         if !path.is_file() {
             let names: Vec<String> = self.instances()?.into_iter().map(|instance| instance.name).collect();
-            let others = if names.is_empty() {
-                "none".to_owned()
-            } else {
+            if names.is_empty() {
+                bail!("there is no function `{name}` that was brought up, nor any other");
+            }
+            bail!(
+                "there is no function `{name}` that was brought up; there are: {}",
                 names.join(", ")
-            };
-            bail!("there is no function `{name}` that was brought up; there are: {others}");
+            );
         }
         Instance::read(&path)
     }
