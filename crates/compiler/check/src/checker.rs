@@ -35,7 +35,7 @@ pub(crate) struct Checker {
     /// How deep the present expression or type is nested.
     pub(crate) depth: u32,
     /// Names that are declared further down, at the top level and in the parser or control around.
-    pub(crate) upcoming: Vec<(String, Span)>,
+    pub(crate) upcoming: Vec<Upcoming>,
     /// The declarations that something uses.
     pub(crate) uses: Uses,
     /// How many tables and actions of the present control have the name of another one.
@@ -74,6 +74,13 @@ pub(crate) struct Context {
     pub(crate) this: Option<Type>,
     /// Names of declarations that are not complete: mentioning them is recursion.
     pub(crate) defining: Vec<String>,
+}
+
+/// A declaration further down.
+pub(crate) struct Upcoming {
+    name: String,
+    span: Span,
+    is_table: bool,
 }
 
 impl Checker {
@@ -295,8 +302,15 @@ impl Checker {
         work: impl FnOnce(&mut Checker) -> T,
     ) -> T {
         let before = self.upcoming.len();
-        let names = declarations.iter().filter_map(declared_name);
-        self.upcoming.extend(names.map(|name| (name.name.clone(), name.span)));
+        let later = declarations.iter().filter_map(|declaration| {
+            let name = declared_name(declaration)?;
+            Some(Upcoming {
+                name: name.name.clone(),
+                span: name.span,
+                is_table: matches!(declaration.kind, ast::DeclarationKind::Table(_)),
+            })
+        });
+        self.upcoming.extend(later);
         let result = work(self);
         self.upcoming.truncate(before);
         result
@@ -345,11 +359,14 @@ impl Checker {
         let diagnostic = diagnostic
             .did_you_mean(&name.name, visible.iter().map(String::as_str))
             .absent(&name.name);
-        let later = self.upcoming.iter().rev().find(|(later, _)| *later == name.name);
+        let later = self.upcoming.iter().rev().find(|later| later.name == name.name);
         let diagnostic = match later {
-            Some((_, place)) => {
+            Some(later) if later.is_table && self.context.in_action => diagnostic
+                .secondary(later.span, "the table of this name")
+                .hint("an action cannot apply a table: apply it in the apply block"),
+            Some(later) => {
                 let text = "it is declared here, but P4 names are declared before they are used";
-                diagnostic.secondary(*place, text).hint("move the declaration up")
+                diagnostic.secondary(later.span, text).hint("move the declaration up")
             }
             None if what != "type"
                 && let Some(hint) = self.whereabouts(&name.name) =>

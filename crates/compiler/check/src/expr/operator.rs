@@ -435,6 +435,9 @@ impl Checker {
         let one_number = !casts && one(&Type::is_number);
         let hint = match (&left.ty, &right.ty) {
             (Type::Record(_), Type::Record(_)) => Some("give one of them a type by a cast: (S) { ... }".to_string()),
+            _ if one_number && (compares(left) || compares(right)) => {
+                Some("this compares the result of a comparison; conditions are combined with `&&` and `||`".to_string())
+            }
             _ if one_number && one(&|ty| *ty == Type::Bool) => {
                 Some("a bool is a condition as it is; its values are `true` and `false`".to_string())
             }
@@ -515,6 +518,17 @@ impl Checker {
                 span,
             },
         }
+    }
+}
+
+/// Whether an expression is the result of a comparison.
+fn compares(expr: &Expr) -> bool {
+    use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
+    match &expr.kind {
+        ExprKind::Binary(_, links) => links
+            .last()
+            .is_some_and(|link| matches!(link.op, Eq | Ne | Lt | Gt | Le | Ge)),
+        _ => false,
     }
 }
 
