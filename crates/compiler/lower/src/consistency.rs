@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 /// Reports the violations.
 pub fn check(cx: &mut Context) {
     direct_objects_have_one_table(cx);
-    selector_keys_have_a_selector(cx);
+    selectors_and_their_keys_come_together(cx);
     if cx.program.architecture != ir::Architecture::V1Model {
         shared_selectors_are_alike(cx);
     }
@@ -65,19 +65,28 @@ fn selector_keys(table: &hir::Table) -> impl Iterator<Item = &hir::TableKey> {
 }
 
 /// A key of match kind `selector` is hashed to choose a member of a group (PSA 1.2 §7.12).
-fn selector_keys_have_a_selector(cx: &mut Context) {
+fn selectors_and_their_keys_come_together(cx: &mut Context) {
     let object = match cx.program.architecture {
         ir::Architecture::V1Model => "action_selector",
         _ => "ActionSelector",
     };
     for (table, selector) in selectors(cx) {
-        let key = selector_keys(table).next().filter(|_| selector.is_none());
-        if let Some(key) = key {
-            let message = format!("the table `{}` has a selector key, but no action selector", table.name);
-            let diagnostic = Diagnostic::warning(codes::KEY_WITHOUT_SELECTOR, key.span, message);
-            let hint = format!("give the table an {object}; without one the key has no effect");
-            cx.diagnostics.push(diagnostic.hint(hint));
-        }
+        let name = &table.name;
+        let warning = match (selector_keys(table).next(), selector) {
+            (Some(key), None) => {
+                let message = format!("the table `{name}` has a selector key, but no action selector");
+                let hint = format!("give the table an {object}; without one the key has no effect");
+                Diagnostic::warning(codes::KEY_WITHOUT_SELECTOR, key.span, message).hint(hint)
+            }
+            (None, Some(_)) => {
+                let message = format!("the table `{name}` has an action selector, but no selector key");
+                let hint = "add what tells flows apart to the key, as in `hdr.ipv4.src_addr: selector;`; \
+                            without it all packets of an entry take the same member";
+                Diagnostic::warning(codes::SELECTOR_WITHOUT_KEY, table.span, message).hint(hint)
+            }
+            _ => continue,
+        };
+        cx.diagnostics.push(warning);
     }
 }
 
