@@ -42,15 +42,21 @@ const bit<32> INSTANCE_REPLICATION = 5;
 
 #define PRESERVED_BY_CLONE 1
 #define PRESERVED_BY_RESUBMIT 2
+// The other methods neither clone nor resubmit.
+#if METHOD == METHOD_RESUBMIT
+#define PRESERVED(list) @field_list(list)
+#else
+#define PRESERVED(list)
+#endif
 
 struct metadata_t {
-    @field_list(PRESERVED_BY_CLONE)
+    PRESERVED(PRESERVED_BY_CLONE)
     bit<16> next_hop;
     // Which message of the N-packet this copy is to become.
-    @field_list(PRESERVED_BY_CLONE)
+    PRESERVED(PRESERVED_BY_CLONE)
     bit<8> message;
     // How often the N-packet has been resubmitted: "C" of the paper.
-    @field_list(PRESERVED_BY_RESUBMIT)
+    PRESERVED(PRESERVED_BY_RESUBMIT)
     bit<8> round;
 }
 
