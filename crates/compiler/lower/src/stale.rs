@@ -1,10 +1,11 @@
 //! Checksums of a v1model program that are older than what they are about: ingress or egress changes fields of a header
-//! that came with the packet and leaves with it, and nothing writes the header's checksum. Programs that recirculate are
-//! left out: what they change may be for their own next pass.
+//! that came with the packet and leaves with it, and nothing writes the header's checksum. That is a field with such a
+//! name, or one that the program verifies. Programs that recirculate are left out: what they change may be for their own
+//! next pass.
 
 use crate::context::Context;
 use crate::lost;
-use forebay_ir::{Architecture, Body, Header, HeaderField, Op, Role, SlotId};
+use forebay_ir::{Architecture, Body, Expr, Header, HeaderField, Op, Role, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -26,11 +27,13 @@ pub fn check(cx: &mut Context) {
         .filter(|(index, _)| *index != parser.index())
         .flat_map(|(_, body)| lost::operations(body).filter_map(|op| op.target()))
         .collect();
+    let verified: BTreeSet<SlotId> = cx.program.bodies.iter().flat_map(verified_by).collect();
+    let is_checksum = |field: &&HeaderField| has_name_of_checksum(field) || verified.contains(&field.slot);
     let headers = cx.extracted.keys().filter(|header| emitted.contains(*header));
     let warnings: Vec<Diagnostic> = headers
         .filter_map(|header| {
             let header = &cx.program.headers[header.index()];
-            let checksum = header.fields.iter().find(|field| is_checksum(field))?;
+            let checksum = header.fields.iter().find(is_checksum)?;
             let (changed, span) = first_change(cx, header).filter(|_| !written.contains(&checksum.slot))?;
             Some(warning(cx, header, changed, checksum, span))
         })
@@ -40,7 +43,18 @@ pub fn check(cx: &mut Context) {
     }
 }
 
-fn is_checksum(field: &HeaderField) -> bool {
+/// The fields that a body verifies as checksums.
+fn verified_by(body: &Body) -> impl Iterator<Item = SlotId> {
+    lost::operations(body).filter_map(|op| match op {
+        Op::VerifyChecksum {
+            checksum: Expr::Slot(slot),
+            ..
+        } => Some(*slot),
+        _ => None,
+    })
+}
+
+fn has_name_of_checksum(field: &HeaderField) -> bool {
     let name = field.name.to_lowercase();
     ["checksum", "chksum", "cksum", "csum"]
         .iter()
