@@ -65,6 +65,16 @@ pub fn warn_of_other_control(cx: &mut Context, function: &str, span: Span) {
     cx.diagnostics.push(warning.note(note).hint(hint));
 }
 
+/// Warns of an Internet checksum over data that has the checksum in it: the old one would be added.
+fn warn_of_itself(cx: &mut Context, (data, algorithm): (&[DataItem], HashAlgorithm), checksum: &Expr, span: Span) {
+    let is_itself = |item: &DataItem| matches!(item, DataItem::Value(value) if value == checksum);
+    if algorithm == HashAlgorithm::Csum16 && matches!(checksum, Expr::Slot(_)) && data.iter().any(is_itself) {
+        let message = "the checksum is among the data that it is computed from";
+        let warning = Diagnostic::warning(codes::CHECKSUM_OF_ITSELF, span, message);
+        cx.diagnostics.push(warning.hint("leave it out: it counts as 0"));
+    }
+}
+
 /// `hash(result, algorithm, base, data, max)`
 pub fn hash(cx: &mut Context, args: &Args) {
     let algorithm = algorithm_argument(cx, args, 1);
@@ -87,6 +97,7 @@ pub fn verify(cx: &mut Context, args: &Args, payload: bool) {
     let data = data_items(cx, &data);
     let checksum = args.scalar(cx, 2);
     let algorithm = algorithm_argument(cx, args, 3);
+    warn_of_itself(cx, (&data[..], algorithm), &checksum, args.span(1));
     graph::emit(
         cx,
         Op::VerifyChecksum {
@@ -107,6 +118,7 @@ pub fn update(cx: &mut Context, args: &Args, payload: bool) {
     let algorithm = algorithm_argument(cx, args, 3);
     let Some(place) = args.place(2) else { return };
     if let Some(Storage::Scalar(slot)) = place.as_storage() {
+        warn_of_itself(cx, (&data[..], algorithm), &Expr::Slot(*slot), args.span(1));
         graph::emit(
             cx,
             Op::UpdateChecksum {

@@ -65,6 +65,8 @@ codes! {
         "The deparser writes headers in the order in which it emits them. This one is written before another that precedes it in every packet from which the parser extracts both, and the program makes neither of them valid or invalid, so no receiver can read what leaves. `emit` of a struct emits its headers in the order in which the struct declares them.";
     W0813 SELECTOR_WITHOUT_KEY: "action selector without a selector key",
         "An action selector chooses a member of an entry's group by a hash of the keys whose match kind is selector. The table has none, so the hash is the same for all packets, and so is the member.";
+    W0814 CHECKSUM_OF_ITSELF: "checksum over itself",
+        "The Internet checksum (RFC 1071) is computed as if its own field was 0. With the field among the data the old checksum is added, so what is computed or compared is wrong for every packet.";
     W0851 NOT_ON_BMV2: "not portable to BMv2",
         "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
     W0852 NOT_ON_TOFINO: "not portable to Tofino",
