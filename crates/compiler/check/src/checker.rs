@@ -9,6 +9,7 @@ use forebay_syntax::codes::Code;
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::known::Place;
+use forebay_syntax::library::included_architecture;
 use forebay_syntax::source::Span;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -356,9 +357,11 @@ impl Checker {
             return self.report(diagnostic.absent(&name.name));
         }
         let visible = self.scopes.visible(test);
+        let packages = &self.program.packages;
+        let architecture = included_architecture(|package| packages.iter().any(|declared| declared.name == package));
         let diagnostic = diagnostic
             .did_you_mean(&name.name, visible.iter().map(String::as_str))
-            .absent(&name.name);
+            .absent_here(&name.name, architecture);
         let later = self.upcoming.iter().rev().find(|later| later.name == name.name);
         let diagnostic = match later {
             Some(later) if later.is_table && self.context.in_action => diagnostic

@@ -6,7 +6,7 @@
 
 use crate::codes::Code;
 use crate::codes::source::UNTERMINATED_COMMENT;
-use crate::library::library_of;
+use crate::library::{in_place_of, is_architecture, library_of};
 use crate::source::Span;
 use std::collections::HashSet;
 
@@ -135,6 +135,24 @@ impl Diagnostic {
         match library_of(name) {
             Some(_) => self.cause(cause.clone()).hint(cause),
             None => self.cause(cause),
+        }
+    }
+
+    /// As [`absent`](Self::absent), in a program that includes an architecture: it cannot include another one too, so a
+    /// name of that one is for itself, and "did you mean" stays.
+    pub fn absent_here(self, name: &str, architecture: Option<&str>) -> Diagnostic {
+        let (file, included) = match (library_of(name), architecture) {
+            (Some(file), Some(included)) if is_architecture(file) && file != included => (file, included),
+            _ => return self.absent(name),
+        };
+        let diagnostic = self.cause(format!("`{name}` is not declared"));
+        if diagnostic.hint.is_some() {
+            return diagnostic;
+        }
+        let text = format!("`{name}` belongs to {file}, and this program includes {included}");
+        match in_place_of(name, included) {
+            Some(own) => diagnostic.hint(format!("{text}: write {own}")),
+            None => diagnostic.hint(text),
         }
     }
 

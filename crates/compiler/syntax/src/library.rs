@@ -10,6 +10,57 @@ pub fn library_of(name: &str) -> Option<&'static str> {
         .or_else(|| FOREBAY.contains(&name).then_some("forebay.p4"))
 }
 
+/// Files that declare an architecture, of which a program includes one, and the packages by which they are known.
+const ARCHITECTURES: [(&str, &str); 3] = [
+    ("v1model.p4", "V1Switch"),
+    ("psa.p4", "PSA_Switch"),
+    ("pna.p4", "PNA_NIC"),
+];
+
+/// The file of the architecture that a program includes, by the packages that are declared.
+pub fn included_architecture(is_declared: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let mut known = ARCHITECTURES.iter();
+    known.find(|(_, package)| is_declared(package)).map(|(file, _)| *file)
+}
+
+/// Whether a file declares an architecture.
+pub(crate) fn is_architecture(file: &str) -> bool {
+    ARCHITECTURES.iter().any(|(known, _)| *known == file)
+}
+
+/// What an architecture has in place of another one's name.
+pub(crate) fn in_place_of(name: &str, architecture: &str) -> Option<&'static str> {
+    let (_, _, own) = IN_PLACE_OF
+        .iter()
+        .find(|(other, file, _)| *other == name && *file == architecture)?;
+    Some(*own)
+}
+
+/// Names, another architecture, and what that has in their place.
+const IN_PLACE_OF: &[(&str, &str, &str)] = &[
+    (
+        "mark_to_drop",
+        "psa.p4",
+        "`ingress_drop(ostd);` or `egress_drop(ostd);`",
+    ),
+    ("mark_to_drop", "pna.p4", "`drop_packet();`"),
+    ("ingress_drop", "v1model.p4", "`mark_to_drop(standard_metadata);`"),
+    ("egress_drop", "v1model.p4", "`mark_to_drop(standard_metadata);`"),
+    ("drop_packet", "v1model.p4", "`mark_to_drop(standard_metadata);`"),
+    ("drop_packet", "psa.p4", "`ingress_drop(ostd);` or `egress_drop(ostd);`"),
+    ("send_to_port", "v1model.p4", "`standard_metadata.egress_spec = PORT;`"),
+    (
+        "standard_metadata_t",
+        "psa.p4",
+        "`psa_ingress_input_metadata_t` and others",
+    ),
+    (
+        "standard_metadata_t",
+        "pna.p4",
+        "`pna_main_input_metadata_t` and others",
+    ),
+];
+
 /// Names of core.p4, the members of its `error` and `match_kind` among them.
 const CORE: &[&str] = &[
     "packet_in",
@@ -76,6 +127,9 @@ const PSA: &[&str] = &[
     "EgressPipeline",
     "PacketReplicationEngine",
     "BufferingQueueingEngine",
+    "ingress_drop",
+    "egress_drop",
+    "send_to_port",
     "PSA_PacketPath_t",
     "PSA_MeterColor_t",
     "PSA_HashAlgorithm_t",
@@ -130,6 +184,16 @@ mod tests {
         assert_eq!(library_of("register"), Some("v1model.p4"));
         assert_eq!(library_of("PSA_Switch"), Some("psa.p4"));
         assert_eq!(library_of("my_register"), None);
+    }
+
+    #[test]
+    fn architectures_are_known_by_their_packages() {
+        assert_eq!(included_architecture(|name| name == "PNA_NIC"), Some("pna.p4"));
+        assert_eq!(included_architecture(|name| name == "MyPackage"), None);
+        for (name, architecture, _) in IN_PLACE_OF {
+            assert!(library_of(name).is_some_and(|file| file != *architecture), "{name}");
+            assert!(is_architecture(architecture));
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::{Parsed, ProgramParser};
 use crate::ast::{Expr, ExprKind, Ident, IntLiteral, Name, Type, TypeKind};
 use crate::codes::source as codes;
-use crate::diagnostic::{Diagnostic, closest_name};
+use crate::diagnostic::Diagnostic;
+use crate::library::included_architecture;
 use crate::source::Span;
 use crate::token::{Token, TokenKind};
 
@@ -169,13 +170,16 @@ impl ProgramParser<'_> {
     pub(super) fn report_unknown_type(&mut self, token: Token) {
         let name = self.text(token).to_string();
         let message = format!("the type `{name}` has not been declared");
-        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_TYPE_NAME, token.span, message).absent(&name);
-        let later = self.later_type_declaration(token);
         let types: Vec<&str> = self
             .scopes
             .types()
             .map(|symbol| self.input.interner.text(symbol))
             .collect();
+        let architecture = included_architecture(|package| types.contains(&package));
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_TYPE_NAME, token.span, message)
+            .did_you_mean(&name, types)
+            .absent_here(&name, architecture);
+        let later = self.later_type_declaration(token);
         if let Some(later) = later {
             diagnostic = diagnostic
                 .secondary(
@@ -185,8 +189,6 @@ impl ProgramParser<'_> {
                 .hint("move the declaration up");
         } else if let Some(number) = number_type(&name) {
             diagnostic = diagnostic.hint(format!("the type of such numbers is `{number}`"));
-        } else if let Some(close) = closest_name(&name, types).filter(|_| diagnostic.hint.is_none()) {
-            diagnostic = diagnostic.hint(format!("did you mean `{close}`?"));
         }
         let diagnostic = self.with_macro_note(diagnostic, token);
         if !self.lost.contains(&token.text) {
