@@ -43,8 +43,20 @@ impl ProgramParser<'_> {
         let name = self.field_name()?;
         self.height = height;
         let ty = self.array_suffixes(ty)?;
+        self.skip_initial_value()?;
         self.expect_semicolon("the field")?;
         Ok(Field { annotations, ty, name })
+    }
+
+    /// Reports the value that variables may have, and fields have not.
+    fn skip_initial_value(&mut self) -> Parsed<()> {
+        if self.at(TokenKind::Assign) {
+            let diagnostic = Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), "a field has no initial value");
+            self.report(diagnostic.hint("assign it where the program has a variable or parameter of the type"));
+            self.bump();
+            self.expression()?;
+        }
+        Ok(())
     }
 
     fn field_without_name(&mut self, ty: Span) -> Reported {
