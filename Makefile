@@ -131,6 +131,7 @@ package-vm: package-deb
 
 test-packages:
 	FOREBAY=$(FOREBAY) python3 tests/packages/test_manifests.py $(MADE).cdx.json
+	python3 tests/packages/test_install.py $(FOREBAY)
 	python3 tests/packages/test_documents.py $(FOREBAY)
 	python3 tests/packages/test_deb.py $(DEB)
 	python3 tests/packages/test_oci.py $(MADE)-oci.tar

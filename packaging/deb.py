@@ -61,8 +61,7 @@ def documents(folder, version, seconds, bill):
     (folder / "changelog").write_text(changelog(version, seconds))
     compress(folder / "changelog")
     tree.put(HERE / "debian/copyright", folder / "copyright")
-    (folder / "forebay.cdx.json").write_text(json.dumps(bill, indent=1) + "\n")
-    (folder / "forebay.cdx.json").chmod(0o644)
+    tree.put_bytes(f"{json.dumps(bill, indent=1)}\n".encode(), folder / "forebay.cdx.json")
 
 
 def fill(root, binary, version, seconds):
@@ -80,18 +79,18 @@ def fill(root, binary, version, seconds):
 
 def control(root, binary, version):
     folder = root / "DEBIAN"
-    folder.mkdir()
+    tree.make_folder(folder)
     kilobytes = sum(path.lstat().st_size for path in root.rglob("*") if path.is_file()) // 1024
     values = {"VERSION": version, "ARCHITECTURE": output("dpkg", "--print-architecture").strip()}
     values |= {"SIZE": str(kilobytes), "GLIBC": glibc(binary)}
     text = (HERE / "debian/control.in").read_text()
-    (folder / "control").write_text(re.sub("@([A-Z]+)@", lambda found: values[found[1]], text))
+    tree.put_bytes(re.sub("@([A-Z]+)@", lambda found: values[found[1]], text).encode(), folder / "control")
     for script in SCRIPTS:
         tree.put(HERE / "debian" / script, folder / script, 0o755)
     files = sorted(path for path in root.rglob("*") if path.is_file() and folder not in path.parents)
     names = [path.relative_to(root) for path in files]
     sums = subprocess.run(["md5sum", *names], cwd=root, check=True, capture_output=True).stdout
-    (folder / "md5sums").write_bytes(sums)
+    tree.put_bytes(sums, folder / "md5sums")
     return values["ARCHITECTURE"]
 
 

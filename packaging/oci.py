@@ -115,14 +115,13 @@ def application(folder, binary, bill):
     usr = tree.install(binary, str(root), "/usr")
     for unused in ("lib", "share/man", "share/bash-completion", "share/zsh", "share/fish"):
         shutil.rmtree(usr / unused)
-    (usr / "share/doc/forebay/forebay.cdx.json").write_text(json.dumps(bill, indent=1) + "\n")
+    tree.put_bytes(f"{json.dumps(bill, indent=1)}\n".encode(), usr / "share/doc/forebay/forebay.cdx.json")
     for name in ("etc/forebay", "var/lib/forebay", "run/forebay", "tmp"):
         tree.make_folder(root / name)
     (root / "tmp").chmod(0o1777)
-    (root / "etc/passwd").write_text(
-        f"root:x:0:0:root:/root:/sbin/nologin\nforebay:x:{USER}:{USER}:forebay:/:/sbin/nologin\n"
-    )
-    (root / "etc/group").write_text(f"root:x:0:\nforebay:x:{USER}:\n")
+    users = f"root:x:0:0:root:/root:/sbin/nologin\nforebay:x:{USER}:{USER}:forebay:/:/sbin/nologin\n"
+    tree.put_bytes(users.encode(), root / "etc/passwd")
+    tree.put_bytes(f"root:x:0:\nforebay:x:{USER}:\n".encode(), root / "etc/group")
     return root
 
 

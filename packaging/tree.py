@@ -66,10 +66,15 @@ def is_installed(path):
 
 
 def put(source, target, mode=0o644):
-    """Copies a file and makes its folders, with modes that do not depend on the umask."""
+    """Copies a file and makes its folders, with modes that do not depend on the umask.
+
+    The copy takes the place of an earlier file as a whole: an executable that runs can be replaced, but not written to.
+    """
     make_folder(target.parent)
-    shutil.copyfile(source, target)
-    target.chmod(mode)
+    copy = target.with_name(f"{target.name}.new")
+    shutil.copyfile(source, copy)
+    copy.chmod(mode)
+    copy.replace(target)
 
 
 def make_folder(folder):

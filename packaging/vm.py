@@ -99,7 +99,8 @@ def system(root, package, mirror, folder):
     shutil.copytree(wheels, root / "tmp/wheels")
     inside(root, "python3", "-m", "venv", "/opt/forebay")
     inside(root, "/opt/forebay/bin/pip", "--quiet", "install", "--no-index", "--find-links=/tmp/wheels", *WHEELS)
-    shutil.copytree(HERE / "vm", root, dirs_exist_ok=True)
+    for path in sorted(path for path in (HERE / "vm").rglob("*") if path.is_file()):
+        tree.put(path, root / path.relative_to(HERE / "vm"))
     for service in ("systemd-networkd", "systemd-resolved"):
         inside(root, "systemctl", "--quiet", "enable", service)
     inside(root, "systemctl", "--quiet", "disable", "influxdb")
@@ -170,6 +171,8 @@ def install_boot_loader(root, path, sectors):
 
 def build(package, out, mirror, gigabytes):
     """Makes the disk and gives its path."""
+    # Programs that run inside make files with modes for every user of the machine.
+    os.umask(0o022)
     version = package.name.split("_")[1]
     made = out / f"forebay-{version}-vm.qcow2"
     tree.make_folder(out)
