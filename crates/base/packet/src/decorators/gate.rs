@@ -73,22 +73,16 @@ impl<P: Port> Port for Gate<P> {
     /// Packets are also taken from a closed port, and dropped, so that no old packets are waiting when it opens.
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
-        let received = self.port.receive(burst, max, now_ns)?;
+        let result = self.port.receive(burst, max, now_ns);
+        let received = &burst.as_slice()[before..];
         if self.latch.is_open() {
-            self.received_groups = self.received_groups + GroupCounters::of(&burst.as_slice()[before..]);
-            return Ok(received);
+            self.received_groups = self.received_groups + GroupCounters::of(received);
+            return result;
         }
-        let mut position = 0;
-        burst.retain(|packet| {
-            position += 1;
-            let is_kept = position <= before;
-            if !is_kept {
-                self.received_bytes += packet.len() as u64;
-            }
-            is_kept
-        });
-        self.received_packets += received as u64;
-        Ok(0)
+        self.received_packets += received.len() as u64;
+        self.received_bytes += received.iter().map(|packet| packet.len() as u64).sum::<u64>();
+        burst.truncate(before);
+        result.map(|_| 0)
     }
 
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
@@ -172,6 +166,43 @@ mod tests {
         assert_eq!(gate.receive(&mut burst, 8, 0), Ok(1));
         assert_eq!((gate.state(), gate.counters().received_packets), (PortState::Up, 1));
         assert!(far.extract().is_none());
+    }
+
+    /// A port that delivers what it has, and fails.
+    struct Failing {
+        port: MemoryPort,
+    }
+
+    impl Port for Failing {
+        fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
+            self.port.receive(burst, max, now_ns)?;
+            Err(PortError::Failed {
+                port: "failing".to_owned(),
+                operation: "receive",
+                detail: "its file is damaged".to_owned(),
+            })
+        }
+
+        delegate_port!(port: name, send, counters);
+    }
+
+    #[test]
+    fn what_comes_before_a_failure_passes_an_open_port_alone() {
+        let (port, mut far) = MemoryPort::pair("near", "far", 8);
+        let latch = Latch::default();
+        let mut gate = Gate::new(Failing { port }, latch.clone());
+        let mut burst = Burst::new(8);
+        latch.set(false);
+        far.inject(&[1; 60]);
+        assert!(gate.receive(&mut burst, 8, 0).is_err());
+        assert!(burst.is_empty());
+        let counters = gate.counters();
+        assert_eq!(counters.drops(DropReason::ReceiveDisabled), 1);
+        assert_eq!((counters.received_packets, counters.received_bytes), (0, 0));
+        latch.set(true);
+        far.inject(&[0xff; 60]);
+        assert!(gate.receive(&mut burst, 8, 0).is_err());
+        assert_eq!((burst.len(), gate.counters().received_groups.broadcast), (1, 1));
     }
 
     #[test]
