@@ -23,7 +23,13 @@ pub struct Arguments {
 }
 
 /// Files at the root on which every crate's lints depend.
-const OF_ALL: [&str; 3] = ["Cargo.toml", "rust-toolchain.toml", "rustfmt.toml"];
+const OF_ALL: [&str; 5] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "clippy.toml",
+    "rust-toolchain.toml",
+    "rustfmt.toml",
+];
 
 /// A crate of the workspace.
 #[derive(Debug, PartialEq, Eq)]
@@ -252,6 +258,7 @@ mod tests {
     fn what_all_crates_depend_on_concerns_all() {
         let found = work_of(&["Cargo.toml"]);
         assert!(found.linted && found.changed.is_empty() && found.repository);
+        assert!(work_of(&["clippy.toml"]).linted && work_of(&["Cargo.lock"]).linted);
         assert_eq!(work_of(&[]), Work::default());
     }
 }

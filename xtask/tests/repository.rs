@@ -147,8 +147,15 @@ fn isolated_crates_stay_isolated() {
 }
 
 #[test]
-fn paths_named_in_the_architecture_exist() {
-    for document in ["ARCHITECTURE.md", "README.md", "LIMITATIONS.md", "DEVIATIONS.md"] {
+fn paths_named_in_the_documents_exist() {
+    for document in [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "README.md",
+        "LIMITATIONS.md",
+        "DEVIATIONS.md",
+        "SECURITY.md",
+    ] {
         let text = std::fs::read_to_string(root().join(document)).unwrap_or_else(|e| panic!("{document}: {e}"));
         for path in paths_in(&text) {
             assert!(
@@ -170,7 +177,10 @@ fn paths_in(text: &str) -> impl Iterator<Item = &str> {
         "fuzz/",
         "benches/",
         "xtask/",
-        "demo/",
+        "functions/",
+        "experiments/",
+        "packaging/",
+        "python/",
     ];
     text.split('`')
         .skip(1)
