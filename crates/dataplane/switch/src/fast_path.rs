@@ -119,7 +119,7 @@ impl Switch {
         self.stages.verdicts = verdicts;
     }
 
-    /// What is told of packets of this port.
+    /// What [`forebay_pipeline::Worker::pass`] is given with packets that arrive at this port.
     pub(crate) fn arrival(&self, ingress_port: u32, now_ns: u64) -> Arrival {
         Arrival {
             ingress_port,
@@ -382,20 +382,25 @@ impl Switch {
                 settling.activity.egress += self.run_going_on(packet, from, now_ns, settling.tracer);
                 settling.activity.egress += self.run_queues(now_ns, settling.tracer);
             }
-            PacketVerdict::SlowPath => {
-                for packet in packets {
-                    match &mut settling.again {
-                        None => self.arrive(packet.data(), from, settling.arrival.timestamp_us),
-                        Some(again) => self.stages.slow.entering.push_back(again.take()),
-                    }
-                    // The packet itself is counted below, like the others.
-                    let (ingress, egress) = self.run_arrived(now_ns, settling.tracer);
-                    settling.activity.ingress += ingress - 1;
-                    settling.activity.egress += egress + self.run_queues(now_ns, settling.tracer);
-                }
-            }
+            PacketVerdict::SlowPath => packets.iter().for_each(|packet| self.take_slow_path(packet, settling)),
         }
         settling.activity.ingress += count;
+    }
+
+    /// Lets a packet take the slow path, with what is made from it. The caller counts its own entry into ingress.
+    fn take_slow_path<T: Tracer>(&mut self, packet: &Packet, settling: &mut Settling<'_, T>) {
+        let now_ns = settling.now_ns;
+        match &mut settling.again {
+            None => self.arrive(
+                packet.data(),
+                settling.arrival.ingress_port,
+                settling.arrival.timestamp_us,
+            ),
+            Some(again) => self.stages.slow.entering.push_back(again.take()),
+        }
+        let (ingress, egress) = self.run_arrived(now_ns, settling.tracer);
+        settling.activity.ingress += ingress - 1;
+        settling.activity.egress += egress + self.run_queues(now_ns, settling.tracer);
     }
 
     /// The next `count` packets, at least one, are settled. Returns the origin of the first of them.

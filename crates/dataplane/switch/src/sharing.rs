@@ -83,8 +83,7 @@ pub fn share_ports(
 ) -> Vec<WorkerPorts> {
     let workers = config.workers.max(1);
     let (divided, ports) = share::divided(ports, workers);
-    let names: Vec<String> = ports.iter().map(|(_, port)| port.name().to_string()).collect();
-    let mut wires: Vec<Vec<Wire>> = (0..ports.len())
+    let wires: Vec<Vec<Wire>> = (0..ports.len())
         .map(|index| wires(workers, index % workers, config.ring_capacity))
         .collect();
     let are_timers: Vec<bool> = ports.iter().map(|(_, port)| port.is_timer()).collect();
@@ -108,40 +107,45 @@ pub fn share_ports(
         let share = share::SharedPort::new(port, worker == 0, status(worker));
         all[worker].ports.push((number, Box::new(share)));
     }
-    for (index, (number, port)) in ports.into_iter().enumerate() {
-        let owner = index % workers;
-        let mut steering = SteeringPort::new(
-            port,
-            number,
-            Place {
-                index,
-                status: status(owner),
-            },
-        );
-        steering.classifier = Classifier::new(&config.spread, pipeline);
-        for (worker, wire) in wires[index].drain(..).enumerate() {
-            let (arrivals, departures) = (wire.arrivals, wire.departures);
-            if worker == owner {
-                steering.arrivals.push(None);
-                continue;
-            }
-            steering.arrivals.push(Some(arrivals.0));
-            steering.departures.push((worker, departures.1));
-            let remote = RemotePort {
-                name: names[index].clone(),
-                arrivals: arrivals.1,
-                departures: departures.0,
-                counters: PortCounters::default(),
-                place: Place {
-                    index,
-                    status: status(worker),
-                },
-            };
-            all[worker].ports.push((number, Box::new(remote)));
-        }
-        all[owner].ports.push((number, Box::new(steering)));
+    for (index, ((number, port), wires)) in ports.into_iter().zip(wires).enumerate() {
+        let classifier = Classifier::new(&config.spread, pipeline);
+        share_one(&mut all, index, (number, port, classifier), wires);
     }
     all
+}
+
+/// Gives each worker its end of the port with this index of the list: the owner the port itself, the others a remote
+/// end. `wires` are those between the owner and each worker.
+fn share_one(
+    all: &mut [WorkerPorts],
+    index: usize,
+    (number, port, classifier): (u32, Box<dyn Port>, Classifier),
+    wires: Vec<Wire>,
+) {
+    let owner = index % all.len();
+    let place = |worker: &WorkerPorts| Place {
+        index,
+        status: worker.status.clone(),
+    };
+    let name = port.name().to_string();
+    let mut steering = SteeringPort::new(port, number, classifier, place(&all[owner]));
+    for (worker, (wire, own)) in wires.into_iter().zip(all.iter_mut()).enumerate() {
+        if worker == owner {
+            steering.arrivals.push(None);
+            continue;
+        }
+        steering.arrivals.push(Some(wire.arrivals.0));
+        steering.departures.push((worker, wire.departures.1));
+        let remote = RemotePort {
+            name: name.clone(),
+            arrivals: wire.arrivals.1,
+            departures: wire.departures.0,
+            counters: PortCounters::default(),
+            place: place(own),
+        };
+        own.ports.push((number, Box::new(remote)));
+    }
+    all[owner].ports.push((number, Box::new(steering)));
 }
 
 /// The two rings between a port's owner and another worker.
@@ -335,11 +339,11 @@ struct SteeringPort {
 }
 
 impl SteeringPort {
-    fn new(port: Box<dyn Port>, number: u32, place: Place) -> SteeringPort {
+    fn new(port: Box<dyn Port>, number: u32, classifier: Classifier, place: Place) -> SteeringPort {
         SteeringPort {
             port,
             number,
-            classifier: Classifier::FiveTuple,
+            classifier,
             arrivals: Vec::new(),
             departures: Vec::new(),
             received: Burst::new(DEFAULT_BURST),

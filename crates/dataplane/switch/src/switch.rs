@@ -350,7 +350,7 @@ impl Switch {
             arrived,
             ..
         } = self;
-        let received = stages.received.as_mut().expect("nobody is on the fast path");
+        let received = stages.received.as_mut().expect("no packet is on the fast path");
         let mut take = |ingress_port, burst: &Burst| {
             for packet in burst.iter() {
                 arrived.push_back(arriving(worker, next_tag, packet.data(), ingress_port, timestamp_us));
