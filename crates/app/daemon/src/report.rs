@@ -34,22 +34,21 @@ pub struct Report {
 }
 
 impl Report {
+    /// The report of both together.
     pub(crate) fn merge(mut self, other: &Report) -> Report {
         for port in &other.ports {
-            match self.ports.iter_mut().find(|own| own.number == port.number) {
-                Some(own) => own.merge(port),
-                None => self.ports.push(port.clone()),
+            match self.ports.binary_search_by_key(&port.number, |own| own.number) {
+                Ok(place) => self.ports[place].merge(port),
+                Err(place) => self.ports.insert(place, port.clone()),
             }
         }
+        let key = |queue: &QueueReport| (queue.port, queue.queue);
         for queue in &other.queues {
-            let same = |own: &&mut QueueReport| (own.port, own.queue) == (queue.port, queue.queue);
-            match self.queues.iter_mut().find(same) {
-                Some(own) => own.merge(queue),
-                None => self.queues.push(*queue),
+            match self.queues.binary_search_by_key(&key(queue), key) {
+                Ok(place) => self.queues[place].merge(queue),
+                Err(place) => self.queues.insert(place, *queue),
             }
         }
-        self.ports.sort_by_key(|port| port.number);
-        self.queues.sort_by_key(|queue| (queue.port, queue.queue));
         self.counters = self.counters + other.counters;
         self.digests += other.digests;
         self.digests_lost += other.digests_lost;

@@ -196,19 +196,7 @@ impl Worker {
             if let (began_ns, received @ 1..) = before {
                 self.inside.record_many(now_ns - began_ns, received);
             }
-            if let Some(pipeline) = self.program.newer(&mut self.version) {
-                let replaced = self.switch.pipeline().number();
-                match &mut self.own_poll {
-                    None => self.switch.replace_pipeline(pipeline, now_ns, &mut NoTrace),
-                    Some(own_poll) => own_poll.replace(&mut self.switch, pipeline, now_ns),
-                }
-                // The digests of packets that were inside.
-                self.take_digests_of(replaced);
-                self.program.arrive(self.version);
-            }
-            if let Some(changes) = self.queues.newer(&mut self.queues_version) {
-                changes.into_iter().for_each(|change| self.switch.change_queues(change));
-            }
+            self.take_over_changes(now_ns);
             let activity = self.poll(now_ns);
             before = (now_ns, activity.received);
             self.take_digests();
@@ -232,6 +220,24 @@ impl Worker {
         }
         self.publish_events();
         Ok(())
+    }
+
+    /// Takes over a program that was installed, and changed limits of queues.
+    #[inline]
+    fn take_over_changes(&mut self, now_ns: u64) {
+        if let Some(pipeline) = self.program.newer(&mut self.version) {
+            let replaced = self.switch.pipeline().number();
+            match &mut self.own_poll {
+                None => self.switch.replace_pipeline(pipeline, now_ns, &mut NoTrace),
+                Some(own_poll) => own_poll.replace(&mut self.switch, pipeline, now_ns),
+            }
+            // The digests of packets that were inside.
+            self.take_digests_of(replaced);
+            self.program.arrive(self.version);
+        }
+        if let Some(changes) = self.queues.newer(&mut self.queues_version) {
+            changes.into_iter().for_each(|change| self.switch.change_queues(change));
+        }
     }
 
     /// Polls the switch once.
