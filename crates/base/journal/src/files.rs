@@ -13,12 +13,12 @@ pub struct Identity {
     pub inode: u64,
 }
 
-/// Who else may hold a lock meanwhile.
+/// Which other locks a file may have at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
-    /// Nothing: for what writes.
+    /// None: the lock of a writer.
     Alone,
-    /// Other readers.
+    /// Shared ones: the lock of a reader.
     Shared,
 }
 
