@@ -32,6 +32,15 @@ impl<T> Settling<'_, T> {
     }
 }
 
+/// The tags of packets that leave by one port.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tags {
+    /// Those of the packets that are settled next.
+    Next,
+    /// Their ids, since packets between them were dropped: see [`forebay_pipeline::Worker::pass`].
+    Ids,
+}
+
 impl Switch {
     /// Receives a burst from every port, or from the caller, and lets it take the fast path as far as possible. `room`
     /// is the number of packets that every port accepts: at least a burst. Ports together deliver no more than that.
@@ -107,12 +116,15 @@ impl Switch {
         let mut verdicts = std::mem::take(&mut self.stages.verdicts);
         match self.pass(burst.as_mut_slice(), arrival, None, room, &mut verdicts) {
             Some(Leaving { port, packets }) => {
-                if packets < burst.len() {
+                let tags = if packets < burst.len() {
                     let dropped = &mut burst.as_mut_slice()[packets..];
                     self.settle_runs(dropped, &mut verdicts, &mut settling);
                     burst.truncate(packets);
-                }
-                self.hand_over_all(port, burst, &mut settling);
+                    Tags::Ids
+                } else {
+                    Tags::Next
+                };
+                self.hand_over_all(port, burst, tags, &mut settling);
             }
             None => self.settle_burst(burst.as_mut_slice(), &mut verdicts, &mut settling),
         }
@@ -186,13 +198,10 @@ impl Switch {
     ) {
         while !packets.is_empty() {
             if verdicts.is_empty()
-                && let Some(Leaving { port, packets }) =
-                    self.pass(packets, settling.arrival, settling.again.as_deref(), None, verdicts)
+                && let Some(leaving) = self.pass(packets, settling.arrival, settling.again.as_deref(), None, verdicts)
             {
-                let verdict = PacketVerdict::Transmit(port);
-                verdicts.insert(0, VerdictRun { verdict, packets });
-            }
-            if verdicts.is_empty() {
+                packets = self.hand_over_first(leaving, packets, settling);
+            } else if verdicts.is_empty() {
                 if settling.again.is_none() {
                     self.worker.count_slow(SlowReason::Queued, 1);
                 }
@@ -347,7 +356,7 @@ impl Switch {
         match verdict {
             PacketVerdict::Transmit(port) => {
                 settling.activity.egress += count;
-                self.hand_over(port, packets, settling);
+                self.hand_over(port, packets, Tags::Next, settling);
             }
             PacketVerdict::Drop(reason) => {
                 self.take_origins(count, settling);
@@ -473,7 +482,7 @@ impl Switch {
             return self.worker.all_copies(count).clear();
         }
         let burst = self.worker.all_copies(count);
-        let sent = self.ports.send_copies(port, burst, (first_tag, each), now_ns);
+        let sent = self.ports.send_burst(port, burst, Some((first_tag, each)), now_ns);
         burst.clear();
         match sent {
             Some(sent) => {
@@ -485,26 +494,46 @@ impl Switch {
     }
 
     /// Hands all packets of a burst, which have arrived, to one port.
-    fn hand_over_all<T>(&mut self, port: u32, burst: &mut Burst, settling: &mut Settling<'_, T>) {
+    fn hand_over_all<T>(&mut self, port: u32, burst: &mut Burst, tags: Tags, settling: &mut Settling<'_, T>) {
         let count = burst.len() as u64;
         settling.activity.ingress += count;
         settling.activity.egress += count;
         if self.ports.place(port).is_none() {
-            return self.leave_by_no_port(port, burst.as_slice(), settling);
+            return self.leave_by_no_port(port, burst.as_slice(), tags, settling);
         }
         let first_tag = self.take_tags(count);
-        if let Some(sent) = self.ports.send_burst(port, burst, first_tag, settling.now_ns) {
+        let tags = (tags == Tags::Next).then_some((first_tag, 1));
+        if let Some(sent) = self.ports.send_burst(port, burst, tags, settling.now_ns) {
             self.delays.hand_over(count);
             self.count_sent(sent);
         }
     }
 
+    /// Hands the packets that leave, which are the first ones, to their port. Returns the others, which were dropped.
+    fn hand_over_first<'p, T>(
+        &mut self,
+        leaving: Leaving,
+        packets: &'p mut [Packet],
+        settling: &mut Settling<'_, T>,
+    ) -> &'p mut [Packet] {
+        let (packets, dropped) = packets.split_at_mut(leaving.packets);
+        let tags = if dropped.is_empty() { Tags::Next } else { Tags::Ids };
+        let count = packets.len() as u64;
+        settling.activity.ingress += count;
+        settling.activity.egress += count;
+        self.hand_over(leaving.port, packets, tags, settling);
+        dropped
+    }
+
     /// Packets for a port that is not attached: they go round again, if the port stands for that, or are dropped.
     #[cold]
-    fn leave_by_no_port<T>(&mut self, port: u32, packets: &[Packet], settling: &mut Settling<'_, T>) {
+    fn leave_by_no_port<T>(&mut self, port: u32, packets: &[Packet], tags: Tags, settling: &mut Settling<'_, T>) {
         let from = settling.ingress_port();
         for packet in packets {
-            let origin = self.take_origins(1, settling);
+            let mut origin = self.take_origins(1, settling);
+            if tags == Tags::Ids {
+                origin.tag = packet.id;
+            }
             if self.worker.goes_round_by(port) {
                 self.go_round((Return::ByPort, false), packet.data(), (from, origin), settling.now_ns)
             } else {
@@ -550,16 +579,17 @@ impl Switch {
     }
 
     /// Hands packets to a port, without copying them.
-    fn hand_over<T>(&mut self, port: u32, packets: &mut [Packet], settling: &mut Settling<'_, T>) {
+    fn hand_over<T>(&mut self, port: u32, packets: &mut [Packet], tags: Tags, settling: &mut Settling<'_, T>) {
         let Some(place) = self.ports.place(port) else {
-            return self.leave_by_no_port(port, packets, settling);
+            return self.leave_by_no_port(port, packets, tags, settling);
         };
         let (count, now_ns) = (packets.len() as u64, settling.now_ns);
         self.delays.hand_over(count);
         let first_tag = self.next_tag();
-        let sent = match &settling.again {
-            None => self.ports.exchange_at(place, packets, first_tag.., now_ns),
-            Some(again) => self.ports.exchange_at(place, packets, again.tags(), now_ns),
+        let sent = match (tags, &settling.again) {
+            (Tags::Ids, _) => self.ports.exchange_at(place, packets, std::iter::empty(), now_ns),
+            (Tags::Next, None) => self.ports.exchange_at(place, packets, first_tag.., now_ns),
+            (Tags::Next, Some(again)) => self.ports.exchange_at(place, packets, again.tags(), now_ns),
         };
         self.count_sent(sent);
         self.take_origins(count, settling);

@@ -138,23 +138,21 @@ impl PortTable {
         slot.number
     }
 
-    /// Sends a whole burst after what is queued for the port; the burst is empty afterwards. The packets get tags from
-    /// `first_tag` on. Returns `None`, and leaves the burst as it is, when there is no such port.
-    pub(crate) fn send_burst(&mut self, number: u32, burst: &mut Burst, first_tag: u64, now_ns: u64) -> Option<Sent> {
-        self.send_copies(number, burst, (first_tag, 1), now_ns)
-    }
-
-    /// Does the same for a burst of copies: `each` consecutive copies of one packet get the same tag.
-    pub(crate) fn send_copies(
+    /// Sends a whole burst after what is queued for the port; the burst is empty afterwards. The packets get tags: the
+    /// first tag, and how many consecutive packets have the same. With no `tags` their ids are their tags. Returns
+    /// `None`, and leaves the burst as it is, when there is no such port.
+    pub(crate) fn send_burst(
         &mut self,
         number: u32,
         burst: &mut Burst,
-        (first_tag, each): (u64, usize),
+        tags: Option<(u64, usize)>,
         now_ns: u64,
     ) -> Option<Sent> {
         let place = self.place(number)?;
         let slot = &mut self.slots[place];
-        if slot.reads_ids {
+        if slot.reads_ids
+            && let Some((first_tag, each)) = tags
+        {
             tag(burst.as_mut_slice(), first_tag, each);
         }
         let before = slot.flush(now_ns, &mut self.failures);
@@ -162,7 +160,7 @@ impl PortTable {
     }
 
     /// Queues packets with tags for the port at an index, and leaves buffers with unspecified contents in their place.
-    /// When the port's burst is full, it is sent first.
+    /// Packets for which there is no tag keep their ids. When the port's burst is full, it is sent first.
     #[inline]
     pub(crate) fn exchange_at(
         &mut self,

@@ -1,17 +1,30 @@
 //! Frames through a switch in memory (`operations.ir`).
 
-use forebay_pipeline::{NoTrace, Options, Pipeline, Replica};
+use forebay_pipeline::{CloneSession, Engine, NoTrace, Options, Pipeline, Replica};
 use forebay_switch::{Config, Frames, MemorySwitch, SendError};
+use proptest::prelude::*;
 use std::sync::Arc;
 
 fn switch() -> MemorySwitch {
+    switch_with(Engine::Interpreter)
+}
+
+fn switch_with(engine: Engine) -> MemorySwitch {
     let program = forebay_ir::text::read(include_str!("operations.ir")).expect("a program");
-    let pipeline = Arc::new(Pipeline::load_with(program, Options::default()).expect("a pipeline"));
+    let options = Options {
+        engine,
+        resubmit_limit: 3,
+        recirculate_limit: 5,
+        ..Options::default()
+    };
+    let pipeline = Arc::new(Pipeline::load_with(program, options).expect("a pipeline"));
     let replicas = [1, 2, 3].map(|egress_port| Replica {
         egress_port,
         instance: 0,
     });
     pipeline.set_multicast_group(1, &replicas).expect("a group");
+    let session = CloneSession::to_port(2);
+    pipeline.set_clone_session(1, session).expect("a session");
     MemorySwitch::new(pipeline, Config::default(), 0..4)
 }
 
@@ -65,4 +78,38 @@ fn nothing_given_is_nothing_left() {
     let left = send(&mut switch(), &[]).expect("no frames");
     assert!(left.is_empty());
     assert_eq!(left.offsets, [0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Each frame says which one it is. Most leave by one port or are dropped, in ingress or in egress.
+    #[test]
+    fn origins_are_right_whatever_becomes_of_frames(
+        operations in proptest::collection::vec(
+            prop_oneof![
+                20 => Just([0u8, 1]),
+                10 => Just([1u8, 0]),
+                10 => Just([8u8, 1]),
+                1 => (2..10u8, 0..4u8).prop_map(|(operation, argument)| [operation, argument]),
+            ],
+            1..200,
+        ),
+        port in 0..4u32,
+    ) {
+        let frames: Vec<[u8; 3]> = (0..)
+            .zip(&operations)
+            .map(|(number, [operation, argument])| [*operation, *argument, number])
+            .collect();
+        for engine in [Engine::Interpreter, Engine::Jit] {
+            let mut switch = switch_with(engine);
+            for _ in 0..2 {
+                let left = switch
+                    .send(frames.iter().map(|frame| (port, &frame[..])), 0, &mut NoTrace)
+                    .expect("frames");
+                let numbers: Vec<i64> = (0..left.len()).map(|index| i64::from(left.frame(index)[2])).collect();
+                prop_assert_eq!(&numbers, &left.origins);
+            }
+        }
+    }
 }

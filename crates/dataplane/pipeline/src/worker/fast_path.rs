@@ -189,7 +189,8 @@ impl Worker {
     /// than `room` copies and clones. [Clones](Worker::clones) come before or after their packets.
     ///
     /// If some packets are ready to leave by one port, and all others were dropped, the result is [`Leaving`]: the
-    /// packets that leave are then the first of the burst, in order, and `verdicts` has the verdicts on the others.
+    /// packets that leave are then the first of the burst, in order, and `verdicts` has the verdicts on the others. If
+    /// there are others, each packet that leaves has its number, counted from [`Arrival::first_packet`], as its id.
     pub fn pass(
         &mut self,
         packets: &mut [Packet],

@@ -153,12 +153,14 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// If some packets leave by one port and all others were dropped, moves those that leave to the front. The first
-    /// `alike` packets have the same verdict.
+    /// If some packets leave by one port and all others were dropped, moves those that leave to the front, with their
+    /// numbers as ids. The first `alike` packets have the same verdict.
     fn gather(&mut self, packets: &mut [Packet], alike: usize) -> Option<Leaving> {
         let departures = self.fast_path.departures(packets.len(), alike)?;
+        let (_, first) = self.seed;
         for (place, now) in departures.places().enumerate() {
             packets.swap(place, now);
+            packets[place].id = first.wrapping_add(now as u64);
         }
         let in_ingress = PacketVerdict::Drop(DropReason::IngressDrop);
         let in_egress = PacketVerdict::EgressDrop(departures.port);

@@ -12,7 +12,7 @@ const INGRESS: &str = "branch h.a == 8w0x2, block1, block2\nblock1:\nsm.egress_s
 const EGRESS: &str = "branch h.a == 8w0x3, block1, block2\nblock1:\nsm.egress_spec = 9w0x1ff\nreturn\nblock2:\nreturn";
 
 /// Takes a burst of packets with these first bytes, followed by their index. Returns the verdicts, and the order of
-/// the packets afterwards.
+/// the packets afterwards. Packets that leave among others have their numbers as ids.
 fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<VerdictRun>, Vec<u8>) {
     let blocks = Blocks {
         ingress: INGRESS,
@@ -28,7 +28,18 @@ fn pass(firsts: &[u8]) -> (Option<Leaving>, Vec<VerdictRun>, Vec<u8>) {
     let packet = |(place, first): (u8, &u8)| Packet::from_bytes(&[*first, place]);
     let mut packets: Vec<Packet> = (0..).zip(firsts).map(packet).collect();
     let mut verdicts = Vec::new();
-    let leaving = switch.worker.pass(&mut packets, Arrival::default(), 0, &mut verdicts);
+    let arrival = Arrival {
+        first_packet: 1_000,
+        ..Arrival::default()
+    };
+    let leaving = switch.worker.pass(&mut packets, arrival, 0, &mut verdicts);
+    if let Some(Leaving { packets: first, .. }) = leaving
+        && first < packets.len()
+    {
+        for packet in &packets[..first] {
+            assert_eq!(packet.id, 1_000 + u64::from(packet.data()[1]));
+        }
+    }
     let dropped = verdicts.iter().filter(|run| run.verdict.drop_reason().is_some());
     let booked: u64 = switch.pipeline.drops().nonzero().iter().map(|(_, count)| count).sum();
     assert_eq!(booked, dropped.map(|run| run.packets as u64).sum::<u64>());
