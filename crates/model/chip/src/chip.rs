@@ -3,6 +3,7 @@
 use crate::books::{Books, Loss};
 use crate::buffer::PacketBuffer;
 use crate::events::{EventQueue, Kind, Subject};
+use crate::fault::LateFrames;
 use crate::ingress::IngressLine;
 use crate::network::{Observer, Part, Place};
 use crate::pacer::{Pacer, Picos};
@@ -103,8 +104,8 @@ pub(crate) struct Chip {
     /// Clones from egress on their way to the traffic manager, with their time, the port that they come from and what
     /// the egress parser takes for them.
     pub(crate) clones: VecDeque<(Picos, u16, QueuedPacket, u32)>,
-    /// Frames that a fault holds up, and those that pass a line, with the time at which they come and their port.
-    pub(crate) late: Vec<(Picos, u16, IngressPacket)>,
+    /// Frames that a fault holds up, and those that pass a line.
+    pub(crate) late: LateFrames,
     pub(crate) seeds: Seeds,
     pub(crate) books: Books,
     pub(crate) digests: Vec<DigestMessage>,
@@ -170,7 +171,7 @@ impl Chip {
             timing,
             lines: workers.iter().map(|_| IngressLine::new(in_bursts)).collect(),
             clones: VecDeque::new(),
-            late: Vec::new(),
+            late: LateFrames::default(),
             seeds: Seeds(draws_random_numbers.then(|| SplitMix64::new(config.seed))),
             books: Books::default(),
             digests: Vec::new(),

@@ -131,7 +131,7 @@ impl Chip {
         let arrives = port.take_wire(packet.bytes.len() as u32, start, &self.spec, &self.timing);
         let begins = start.begins + start.parse + self.timing.egress_latency;
         context.inside(index, Part::Wire, packet.tag, (begins, arrives));
-        self.late.push((arrives, index, packet));
+        self.late.put(arrives, index, packet);
         context.schedule(arrives, Kind::Late, index);
     }
 

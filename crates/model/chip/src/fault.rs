@@ -10,6 +10,7 @@ use crate::network::Observer;
 use crate::pacer::Picos;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::IngressPacket;
+use std::collections::BTreeMap;
 
 /// Faults on the wire of a port. The frames that they leave alone arrive as they would without.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +95,7 @@ impl Chip {
                 [Some(frame.clone()), Some(frame)]
             }
             Some(Mishap::Late(delay)) => {
-                self.late.push((context.now + delay, index, frame));
+                self.late.put(context.now + delay, index, frame);
                 context.schedule(context.now + delay, Kind::Late, index);
                 [None, None]
             }
@@ -105,11 +106,32 @@ impl Chip {
             }
         }
     }
+}
 
-    /// The frame that is due: of those that come late to this port the first.
-    pub(crate) fn take_late(&mut self, index: u16, now: Picos) -> IngressPacket {
-        let is_due = |(time, port, _): &(Picos, u16, IngressPacket)| *time <= now && *port == index;
-        let place = self.late.iter().position(is_due).expect("a frame is late");
-        self.late.remove(place).2
+/// Frames on their way, each with an event at the time at which it comes. A long delay holds up millions.
+#[derive(Default)]
+pub(crate) struct LateFrames {
+    /// By time, port and number.
+    frames: BTreeMap<(Picos, u16, u64), IngressPacket>,
+    /// The number of the next one.
+    next: u64,
+}
+
+impl LateFrames {
+    /// A frame that comes to a port at a time.
+    pub(crate) fn put(&mut self, time: Picos, port: u16, frame: IngressPacket) {
+        self.frames.insert((time, port, self.next), frame);
+        self.next += 1;
+    }
+
+    /// The frame that comes to a port now: of several, the one that was put in first.
+    pub(crate) fn take(&mut self, now: Picos, port: u16) -> IngressPacket {
+        let due = self.frames.range((now, port, 0)..=(now, port, u64::MAX)).next();
+        let due = *due.expect("an event has a frame").0;
+        self.frames.remove(&due).expect("it was found")
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.frames.len()
     }
 }

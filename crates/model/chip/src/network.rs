@@ -401,7 +401,7 @@ fn handle<O: Observer>(chips: &mut [Chip], wires: &mut Wires, kind: Kind, index:
             }
         }
         Kind::Late => {
-            let frame = chip.take_late(index, context.now);
+            let frame = chip.late.take(context.now, index);
             deliver(chips, wires, index, frame, context);
         }
         Kind::Pause => pause(chips, wires, index, context),
