@@ -76,6 +76,7 @@ pub fn inline(cx: &mut Context, id: ObjectId, call: &Call, span: Span) {
 fn states(cx: &mut Context, body: &ParserBody, prefix: &str, accept: BlockId) {
     for local in &body.locals {
         if let Local::Var(var, value) = local {
+            cx.location = cx.locate(cx.hir.vars[var.index()].span);
             statement::variable(cx, *var, value.as_ref());
         }
     }

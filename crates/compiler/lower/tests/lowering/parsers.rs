@@ -23,6 +23,28 @@ fn states_are_labelled_blocks() {
 }
 
 #[test]
+fn the_initial_value_of_a_parsers_variable_has_the_line_of_its_declaration() {
+    let program = parser(
+        "",
+        "
+         bit<8> n = 3;
+         state start { p.extract(hdr.h); m.x = n; transition accept; }",
+    );
+    let body = program.stage(Role::Parser).expect("v1model has a parser");
+    let lines: Vec<u32> = body
+        .blocks
+        .iter()
+        .flat_map(|block| &block.statements)
+        .map(|statement| statement.location.line)
+        .collect();
+    assert_eq!(lines, [7, 8, 8]);
+    assert_eq!(
+        body.blocks[0].location.line, 7,
+        "that of the transition to the start state"
+    );
+}
+
+#[test]
 fn sub_parsers_are_inlined_with_their_names() {
     let top = "parser Sub(packet_in p, out h_t h) { state start { p.extract(h); transition accept; } }";
     let program = parser(
