@@ -233,6 +233,8 @@ struct Run<'a> {
     senders: Vec<Sender<'a>>,
     /// For each stream, the index of its port.
     from: Vec<usize>,
+    /// For each stream, frames that are sent at once at most.
+    bursts: Vec<usize>,
     /// For each stream and port, the index of its path.
     path_at: Vec<Vec<Option<usize>>>,
     results: Vec<StreamTrial>,
@@ -292,6 +294,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .map(|stream| port_index(stream.from).unwrap_or(0))
                 .collect(),
+            bursts: vec![plan.burst; streams.len()],
             path_at,
             results,
             // Simulated time goes from event to event: that is no pause.
@@ -415,7 +418,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             let port = &mut device.ports[self.from[stream]].port;
-            let limit = self.plan.burst.min(port.room());
+            let limit = self.bursts[stream].min(port.room());
             let result = &mut self.results[stream];
             let reference = self.reference;
             let measured_before = sender.measured.frames;
@@ -428,13 +431,27 @@ impl<'a> Run<'a> {
             let accepted = port.send(&mut self.out, self.start_ns + now_ns)?;
             result.sample(now_ns, &self.plan, accepted as u32, 0);
             if accepted < count {
+                self.send_singly(stream, (accepted, count));
                 self.refuse(stream, (count - accepted) as u64, measured, now_ns);
             }
         }
         Ok(is_behind)
     }
 
-    /// A port has refused frames of a burst that has `measured` measured ones. Ports take frames in order: it is the
+    /// A port has accepted some frames of a burst. It does not say which: of several lengths perhaps the short ones, as on a
+    /// veth pair whose other end has a smaller MTU. Each is sent alone from now on, so that it is known.
+    #[cold]
+    fn send_singly(&mut self, stream: usize, (accepted, count): (usize, usize)) {
+        let frames = &self.streams[stream].frames;
+        let next = self.senders[stream].next_number();
+        let length = |number: u64| frames.templates()[frames.template_of(number)].len();
+        let mut burst = next.saturating_sub(count as u64)..next;
+        if accepted > 0 && burst.any(|number| length(number) != length(next - 1)) {
+            self.bursts[stream] = 1;
+        }
+    }
+
+    /// A port has refused frames of a burst that has `measured` measured ones. Most ports take frames in order: it is the
     /// last ones that should come out nowhere, and are not missing.
     #[cold]
     fn refuse(&mut self, stream: usize, count: u64, measured: u64, now_ns: u64) {
@@ -637,6 +654,7 @@ impl<'a> Run<'a> {
             result.sent = sender.measured;
             result.sent.frames -= result.refused;
             result.sent.bytes -= result.refused_bytes;
+            result.take_back_refused();
             result.lateness = std::mem::take(&mut sender.lateness);
             let before = sender.all.frames - sender.measured.frames;
             (result.paths.iter_mut()).for_each(|(_, _, path)| path.gaps.forget_before(before));
@@ -740,6 +758,19 @@ impl StreamTrial {
             sample_at: 0,
             // Later than any time.
             sample_from_ns: 1 << 63,
+        }
+    }
+
+    /// Frames that came back were sent, though others of their burst, before or in the measured time, were refused in their
+    /// place.
+    fn take_back_refused(&mut self) {
+        let came = |path: &Path| path.sequence.unique();
+        let most = self.paths.iter().map(|(_, _, path)| came(path)).max().unwrap_or(0);
+        let sent = most.saturating_sub(self.sent.frames).min(self.refused);
+        self.refused -= sent;
+        self.sent.frames += sent;
+        for (_, expected, path) in &mut self.paths {
+            *expected = (*expected).max(came(path).min(*expected + sent));
         }
     }
 

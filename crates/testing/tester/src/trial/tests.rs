@@ -180,6 +180,51 @@ fn refused_frames_are_neither_lost_nor_do_they_hide_losses() {
     }
 }
 
+/// A port that takes short frames alone, wherever they are in a burst.
+struct Narrow {
+    port: Box<dyn Port>,
+}
+
+impl Port for Narrow {
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        burst.retain(|packet| packet.len() <= 100);
+        self.port.send(burst, now_ns)
+    }
+
+    delegate_port!(
+        port: name, receive, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush
+    );
+}
+
+/// As many frames are sent as come back, and those that the port refused are the long ones.
+#[test]
+fn refused_frames_in_the_middle_of_bursts_are_known() {
+    for is_checked in [false, true] {
+        let [stream] = streams();
+        let streams = [Stream {
+            frames: Arc::new(Frames::in_turn(vec![vec![0; 60], vec![0; 200]])),
+            arrivals: Arrivals::Bursts(8),
+            ..stream
+        }];
+        let (ports, pairs) = ([1, 2], [(1, 2)]);
+        let reference = Reference::of_wire(&ports, &pairs, &streams).expect("frames with tags");
+        let mut device = device::wire(&ports, &pairs, 4096).in_simulated_time();
+        let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
+        let port = std::mem::replace(&mut device.ports[0].port, spare);
+        device.ports[0].port = Box::new(Narrow { port });
+        let plan = Plan { burst: 8, ..PLAN };
+        let reference = Some(&reference).filter(|_| is_checked);
+        let mut clock = Clock::Simulated(0);
+        let trial = run_trial(&streams, &mut device, reference, plan, &mut clock, &mut Silent).expect("a wire");
+        let found = &trial.streams[0];
+        let (_, expected, path) = &found.paths[0];
+        let came = path.sequence.unique();
+        assert!(came > 30 && found.refused > 30, "{came} {}", found.refused);
+        assert_eq!((found.sent.frames, *expected), (came, came), "{is_checked}");
+        assert_eq!(found.sent.bytes, came * 60, "{is_checked}");
+    }
+}
+
 #[test]
 fn counters_of_a_switch_that_was_started_again_begin_anew() {
     let counts = |counts: &[(&str, u64)]| -> Vec<(String, u64)> {
