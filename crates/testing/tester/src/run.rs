@@ -155,7 +155,10 @@ impl<'a> Session<'a> {
             .map_err(|problem| problem.message)?;
         let mut results = self.results()?;
         for _ in 0..*self.test.file.trials.get_ref() {
-            let trial = self.trial(self.test.plan(), progress)?;
+            let mut trial = self.trial(self.test.plan(), progress)?;
+            if trial.lost() > 0 {
+                trial.doubts.extend(self.test.too_long_to_come_back(&self.streams));
+            }
             let was_stopped = trial.was_stopped;
             results.trials.push(trial);
             if was_stopped {

@@ -221,6 +221,48 @@ impl Drop for Namespace {
     }
 }
 
+/// As root: what an interface of the tester does not receive is no loss of the device, and may be taken for one.
+#[test]
+fn frames_that_are_too_long_to_come_back_are_doubted() {
+    let Some(namespace) = Namespace::new("back") else {
+        return;
+    };
+    for words in [
+        "link add vc type veth peer name vd",
+        "link set vd mtu 1000",
+        "link add between type bridge",
+        "link set vb master between",
+        "link set vc master between",
+        "link set vb up",
+        "link set vc up",
+        "link set vd up",
+        "link set between up",
+    ] {
+        if !namespace.ip(words) {
+            eprintln!("SKIPPED: this test needs bridges of the kernel");
+            return;
+        }
+    }
+    assert!(namespace.runs("doubted_as_too_long_to_come_back"));
+}
+
+#[test]
+#[ignore = "run by `frames_that_are_too_long_to_come_back_are_doubted`"]
+fn doubted_as_too_long_to_come_back() {
+    let text = text("", "pps = 1000").replace("bytes = 60", "bytes = [60, 1400]");
+    let test = read_at(&text, "1@packet:va,2@packet:vd");
+    let mut session = Session::open(&test).unwrap_or_else(|error| panic!("{error}"));
+    let found = session.run(&mut Silent).unwrap_or_else(|error| panic!("{error}"));
+    let trial = &found.trials[0];
+    let doubt = "a: frames of 1400 bytes are too long for the interface vd, whose MTU is 1000";
+    assert!(trial.lost() > 0, "{}", report::text(&found));
+    assert!(
+        trial.doubts.iter().any(|told| told.starts_with(doubt)),
+        "{:?}",
+        trial.doubts
+    );
+}
+
 /// As root: a tester whose peer is down ends before any traffic, and names the interface.
 #[test]
 fn an_interface_without_a_link_is_named() {

@@ -90,11 +90,15 @@ pub fn wait_for_links(specs: &[PortSpec], device: &mut Device) -> Result<(), Str
     }
 }
 
-/// The first stream with frames that its interface does not take, and why, in words: each would be refused when it is
-/// due.
-pub(crate) fn too_long(specs: &[PortSpec], streams: &[Stream]) -> Option<(usize, String)> {
+/// The first stream with frames that the interface of one of its ports does not take, and why, in words.
+pub(crate) fn too_long(
+    specs: &[PortSpec],
+    streams: &[Stream],
+    port: impl Fn(&Stream) -> Option<u32>,
+) -> Option<(usize, String)> {
     streams.iter().enumerate().find_map(|(index, stream)| {
-        let spec = specs.iter().find(|spec| spec.number == stream.from)?;
+        let number = port(stream)?;
+        let spec = specs.iter().find(|spec| spec.number == number)?;
         let message = frames_fit(spec, stream.frames.templates()).err()?;
         Some((index, format!("{}: {message}", stream.name)))
     })
