@@ -43,7 +43,7 @@ def table(curves: dict[int, GoodputCurve], switch: dict[int, GoodputCurve]) -> T
 
 def draw(rows: Table, folder: Path, png: bool = False) -> None:
     """Goodput over arrivals. The switches of all N take what arrives at these rates, so their formula is one line."""
-    figure, chart = axes()
+    figure, chart = axes(height=4.2)  # room for a legend of 17 lines
     orders = sorted({int(str(row["n"])) for row in rows.rows})
     for index, n in enumerate(orders):
         chosen = rows.select(n=n)
