@@ -15,6 +15,9 @@
 /// Values are whole up to here.
 const WHOLE_MAX: f64 = 9e15;
 
+/// The most choices, also those in parentheses, that may stand in one another.
+const DEPTH_MAX: usize = 64;
+
 /// The text that an expression stands for. An expression that is a name alone stands for its value as it is written,
 /// which need not be a number.
 ///
@@ -25,7 +28,11 @@ pub(crate) fn evaluate(text: &str, value: &dyn Fn(&str) -> Result<String, String
     if is_name(text) {
         return value(text);
     }
-    let mut reader = Reader { rest: text, value };
+    let mut reader = Reader {
+        rest: text,
+        depth: 0,
+        value,
+    };
     let number = reader.choice()?;
     reader.space();
     if !reader.rest.is_empty() {
@@ -56,6 +63,8 @@ type Comparison = fn(f64, f64) -> bool;
 
 struct Reader<'a> {
     rest: &'a str,
+    /// Choices in which it is.
+    depth: usize,
     value: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -81,6 +90,18 @@ impl<'a> Reader<'a> {
     }
 
     fn choice(&mut self) -> Result<f64, String> {
+        if self.depth == DEPTH_MAX {
+            return Err(format!(
+                "an expression has more than {DEPTH_MAX} parentheses or choices in one another"
+            ));
+        }
+        self.depth += 1;
+        let number = self.choice_within()?;
+        self.depth -= 1;
+        Ok(number)
+    }
+
+    fn choice_within(&mut self) -> Result<f64, String> {
         let condition = self.compared()?;
         if !self.take("?") {
             return Ok(condition);
@@ -139,9 +160,14 @@ impl<'a> Reader<'a> {
     }
 
     fn factor(&mut self) -> Result<f64, String> {
-        if self.take("-") {
-            return Ok(-self.factor()?);
+        let mut sign = 1.0;
+        while self.take("-") {
+            sign = -sign;
         }
+        Ok(sign * self.factor_without_sign()?)
+    }
+
+    fn factor_without_sign(&mut self) -> Result<f64, String> {
         if self.take("(") {
             let inside = self.choice()?;
             self.must_take(")")?;
@@ -212,6 +238,7 @@ mod tests {
             ("N <= 1 ? N : 0 - 1", "-1"),
             ("min(N, 3) + max(1_000, N)", "1003"),
             ("114 * N", "456"),
+            ("2 - --N", "-2"),
         ] {
             assert_eq!(of(text).as_deref(), Ok(expected), "{text}");
         }
@@ -232,5 +259,14 @@ mod tests {
             let said = of(text).unwrap_err();
             assert!(said.contains(expected), "{text}: {said}");
         }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        for deep in ["(", "max(1, ", "N ? 1 : "] {
+            let said = of(&deep.repeat(100_000)).unwrap_err();
+            assert!(said.contains("in one another"), "{said}");
+        }
+        assert_eq!(of(&format!("{}N", "-".repeat(100_000))).as_deref(), Ok("4"));
     }
 }

@@ -54,6 +54,9 @@ impl Case {
 /// The most combinations of values.
 const CASES_MAX: usize = 100_000;
 
+/// The most derived parameters that follow one another.
+const CHAIN_MAX: usize = 32;
+
 /// Every combination of the parameters' values, the last parameter by name changing fastest. `given` replaces what the
 /// file says.
 ///
@@ -104,8 +107,24 @@ fn unused_list<'a>(text: &str, parameters: &'a BTreeMap<String, Vec<String>>) ->
 
 /// The line, from 1, that gives a parameter its value.
 fn line_of_parameter(text: &str, name: &str) -> Option<usize> {
-    let line = text.lines().position(|line| line.trim_start().starts_with(name));
+    let gives_value = |line: &str| {
+        let behind = line.trim_start().strip_prefix(name);
+        behind.is_some_and(|behind| behind.trim_start().starts_with('='))
+    };
+    let line = lines_of_file(text).position(|(line, is_inside)| is_inside && gives_value(line));
     line.map(|line| line + 1)
+}
+
+/// All lines, and whether each belongs to the table `[parameters]`.
+fn lines_of_file(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let mut is_inside = false;
+    text.lines().map(move |line| {
+        let is_heading = line.trim_start().starts_with('[');
+        if is_heading {
+            is_inside = line.trim_start().starts_with("[parameters]");
+        }
+        (line, is_inside && !is_heading)
+    })
 }
 
 fn combinations(parameters: &BTreeMap<String, Vec<String>>) -> Vec<BTreeMap<String, String>> {
@@ -133,6 +152,7 @@ fn case(
     let values = Values {
         written,
         pending: RefCell::new(Vec::new()),
+        computed: RefCell::new(BTreeMap::new()),
         unknown: &|name| unknown(name, parameters),
     };
     let mut computed = BTreeMap::new();
@@ -160,6 +180,8 @@ struct Values<'a> {
     written: &'a BTreeMap<String, String>,
     /// Names whose values are being computed.
     pending: RefCell<Vec<String>>,
+    /// Values of derived parameters that are known.
+    computed: RefCell<BTreeMap<String, String>>,
     unknown: &'a dyn Fn(&str) -> String,
 }
 
@@ -169,24 +191,31 @@ impl Values<'_> {
         if !written.contains("${") {
             return Ok(written.clone());
         }
+        if let Some(value) = self.computed.borrow().get(name) {
+            return Ok(value.clone());
+        }
         if self.pending.borrow().iter().any(|pending| pending == name) {
             return Err(format!("parameter {name} depends on itself"));
+        }
+        if self.pending.borrow().len() == CHAIN_MAX {
+            return Err(format!(
+                "more than {CHAIN_MAX} parameters follow one another, the last of them {name}"
+            ));
         }
         self.pending.borrow_mut().push(name.to_string());
         let value = put_all(written, &|expression| evaluate(expression, &|name| self.of(name)));
         self.pending.borrow_mut().pop();
-        Ok(value?.0)
+        let (value, _) = value?;
+        self.computed.borrow_mut().insert(name.to_string(), value.clone());
+        Ok(value)
     }
 }
 
 /// The lines of the table `[parameters]`, with those around it blank, so that errors have the right line.
 fn declared(text: &str) -> Result<BTreeMap<String, Vec<String>>, Problem> {
-    let mut inside = false;
     let mut section = String::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with('[') {
-            inside = line.trim_start().starts_with("[parameters]");
-        } else if inside {
+    for (line, is_inside) in lines_of_file(text) {
+        if is_inside {
             section.push_str(line);
         }
         section.push('\n');
@@ -349,8 +378,25 @@ mod tests {
         assert!(circle.message.contains("depends on itself"), "{circle}");
     }
 
+    /// The value of the first of a chain of derived parameters, each of which uses the next one twice.
+    fn first_of_chain(links: usize) -> Result<String, Problem> {
+        let link = |number: usize| format!("P{number} = \"${{P{next} + P{next}}}\"\n", next = number + 1);
+        let chain: String = (0..links).map(link).collect();
+        let cases = expand(&format!("a = ${{P0}}\n[parameters]\n{chain}P{links} = 1\n"), &[])?;
+        Ok(cases[0].values["P0"].clone())
+    }
+
+    #[test]
+    fn a_derived_value_is_computed_once() {
+        assert_eq!(first_of_chain(32).as_deref(), Ok("4294967296"));
+        let said = first_of_chain(5_000).unwrap_err().message;
+        assert!(said.contains("more than 32 parameters follow one another"), "{said}");
+    }
+
     #[test]
     fn a_mistake_has_its_line() {
+        let fractions = "description = 1\n[parameters]\nde = 1\nd = \"${1 / 0}\"\n";
+        assert_eq!(expand(fractions, &[]).unwrap_err().line, Some(4));
         assert_eq!(expand("x = 1\n[parameters]\nN = \n", &[]).unwrap_err().line, Some(3));
         let unknown = expand("a = 1\nb = ${LAOD}\n[parameters]\nLOAD = 1\n", &[]).unwrap_err();
         assert_eq!(unknown.to_string(), "2: there is no parameter LAOD; did you mean LOAD?");
