@@ -79,24 +79,12 @@ impl Pass<'_, '_> {
         let will_fit = self.bits + headroom <= self.length_max;
         let mut done = 0;
         let mut waits = false;
-        let goes_on = |pass: &Self| {
-            let last = pass.verdicts.last().map(|run| run.verdict);
-            let waits = matches!(
-                last,
-                Some(PacketVerdict::SlowPath | PacketVerdict::GoesOn | PacketVerdict::Returns(Return::Resubmitted(_)))
-            );
-            !waits && !pass.fast_path.is_clone_first()
-        };
-        while done < packets.len() && !waits && goes_on(self) {
+        while done < packets.len() && !waits && self.goes_on() {
             let together = self.again.map_or(usize::MAX, Again::packets_together);
             let end = packets.len().min(done.saturating_add(together));
             let rest = &mut packets[done..end];
-            let (switch, first) = self.seed;
             let arguments = Arguments {
-                random_seed: match self.again {
-                    None => Seed::of_packet(switch, first.wrapping_add(done as u64)).value(),
-                    Some(again) => again.packets[done].ingress_seed(switch),
-                },
+                random_seed: self.random_seed(done),
                 ..arguments
             };
             // SAFETY: every packet has its own buffer, with this much headroom, and its descriptor says where its
@@ -110,36 +98,68 @@ impl Pass<'_, '_> {
                 return None;
             }
             let fit = will_fit || all_fit(&rest[..ran], self.length_max);
-            let mut alike = self.alike(0, ran, fit);
-            if alike == all
-                && !is_cloned
-                && let Verdict::Plain { port } = self.fast_path.verdict(0)
-            {
-                return Some(Leaving { port, packets: all });
-            }
+            let alike = self.alike(0, ran, fit);
             if ran == all
-                && self.again.is_none()
-                && fit
                 && !is_cloned
-                && alike < all
-                && let Some(leaving) = self.gather(rest, alike)
+                && let Some(leaving) = self.leaving(rest, alike, fit)
             {
                 return Some(leaving);
             }
-            let mut index = 0;
-            while index < ran {
-                let verdict = self.fast_path.verdict(index);
-                if let Verdict::BailedOut(reason) = verdict {
-                    let path = self.fast_path.path_left_out(index);
-                    self.left_out.note(self.fast_path.code(), reason, path);
-                }
-                self.finish(&mut rest[index], verdict, alike);
-                index += alike;
-                alike = self.alike(index, ran, fit);
-            }
+            self.finish_each(&mut rest[..ran], alike, fit);
             done += ran;
         }
         None
+    }
+
+    /// Whether the next packet may follow the last one that has a verdict.
+    #[inline]
+    fn goes_on(&self) -> bool {
+        let last = self.verdicts.last().map(|run| run.verdict);
+        let waits = matches!(
+            last,
+            Some(PacketVerdict::SlowPath | PacketVerdict::GoesOn | PacketVerdict::Returns(Return::Resubmitted(_)))
+        );
+        !waits && !self.fast_path.is_clone_first()
+    }
+
+    /// The seed of the packet before which `before` have come.
+    #[inline]
+    fn random_seed(&self, before: usize) -> u64 {
+        let (switch, first) = self.seed;
+        match self.again {
+            None => Seed::of_packet(switch, first.wrapping_add(before as u64)).value(),
+            Some(again) => again.packets[before].ingress_seed(switch),
+        }
+    }
+
+    /// The packets of a whole burst that leave, if those that are not dropped do so by one port. The first `alike`
+    /// packets have the same verdict.
+    #[inline]
+    fn leaving(&mut self, packets: &mut [Packet], alike: usize, fit: bool) -> Option<Leaving> {
+        if alike < packets.len() {
+            let may_move = fit && self.again.is_none();
+            return may_move.then(|| self.gather(packets, alike)).flatten();
+        }
+        match self.fast_path.verdict(0) {
+            Verdict::Plain { port } => Some(Leaving { port, packets: alike }),
+            _ => None,
+        }
+    }
+
+    /// Completes the packets that have been processed together, the first `alike` of which are settled together.
+    #[inline]
+    fn finish_each(&mut self, packets: &mut [Packet], mut alike: usize, fit: bool) {
+        let mut index = 0;
+        while index < packets.len() {
+            let verdict = self.fast_path.verdict(index);
+            if let Verdict::BailedOut(reason) = verdict {
+                let path = self.fast_path.path_left_out(index);
+                self.left_out.note(self.fast_path.code(), reason, path);
+            }
+            self.finish(&mut packets[index], verdict, alike);
+            index += alike;
+            alike = self.alike(index, packets.len(), fit);
+        }
     }
 
     /// The number of consecutive packets from `first` up to but not including `behind` that are settled together, if
