@@ -42,9 +42,9 @@ impl MemorySwitch {
     /// A switch with these ports. Fewer ports are cheaper. A packet that would leave by another port is dropped after
     /// egress as `no_such_port`.
     pub fn new(pipeline: Arc<Pipeline>, config: Config, ports: impl IntoIterator<Item = u32>) -> MemorySwitch {
-        let outgoing = Outgoing::default();
-        let mut switch = Switch::new(pipeline, config);
         let ports: BTreeSet<u32> = ports.into_iter().collect();
+        let outgoing = Outgoing::of_ports(ports.len());
+        let mut switch = Switch::new(pipeline, config);
         for &number in &ports {
             switch.attach(number, Box::new(OutgoingPort::new(number, &outgoing)));
         }
@@ -160,11 +160,11 @@ impl MemorySwitch {
     }
 }
 
-/// The most empty bursts that are kept for reuse.
-const SPARES_MAX: usize = 16;
+/// Empty bursts that are kept for reuse however few ports there are: one port may send several in a step.
+const SPARES_LEAST: usize = 16;
 
 /// What has left, shared by all ports. A switch has one thread; the lock is needed only because ports must be `Send`.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Outgoing(Arc<Mutex<Bursts>>);
 
 #[derive(Default)]
@@ -172,9 +172,20 @@ struct Bursts {
     /// Each burst with the port by which it left, in order.
     left: Vec<(u32, Burst)>,
     spares: Vec<Burst>,
+    /// The most of them that are kept.
+    spares_max: usize,
 }
 
 impl Outgoing {
+    /// Of a switch with this number of ports, each of which may send a burst in a step.
+    fn of_ports(ports: usize) -> Outgoing {
+        let bursts = Bursts {
+            spares_max: ports.max(SPARES_LEAST),
+            ..Bursts::default()
+        };
+        Outgoing(Arc::new(Mutex::new(bursts)))
+    }
+
     #[inline]
     fn lock(&self) -> MutexGuard<'_, Bursts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -207,7 +218,7 @@ impl Bursts {
     fn clear(&mut self) {
         for (_, mut burst) in self.left.drain(..) {
             burst.clear();
-            if self.spares.len() < SPARES_MAX {
+            if self.spares.len() < self.spares_max {
                 self.spares.push(burst);
             }
         }
