@@ -215,6 +215,29 @@ fn experiments_of_an_installation_are_found() {
 }
 
 #[test]
+fn a_folder_with_mistakes_hides_no_other_experiment() {
+    let folder = folder();
+    for (name, text) in [
+        ("bad", "title = 3\n"),
+        (
+            "good",
+            "title = \"t\"\nsource = \"s\"\nx = \"N\"\nx_label = \"n\"\nunit = \"Gbps\"\n",
+        ),
+    ] {
+        std::fs::create_dir(folder.path().join(name)).expect("a folder");
+        std::fs::write(folder.path().join(name).join("experiment.toml"), text).expect("a file");
+    }
+    let listed = forebay(&["experiment", "list", "--folder", &folder.path().to_string_lossy()]);
+    assert!(listed.stderr.contains("experiment.toml:1"), "{}", listed.stderr);
+    assert!(
+        listed.code == 1 && listed.stdout.contains("good"),
+        "{} {}",
+        listed.code,
+        listed.stdout
+    );
+}
+
+#[test]
 fn experiments_are_listed_and_run() {
     let experiments = repository("experiments");
     let listed = forebay(&["experiment", "list", "--folder", &experiments]);

@@ -124,9 +124,10 @@ pub fn check_writable(path: &Path) -> Result<(), Error> {
             let opened = fs::OpenOptions::new().append(true).open(path);
             opened.map(|_| ()).map_err(failed)
         }
+        Ok(metadata) if metadata.is_dir() => Err(failed(ErrorKind::IsADirectory.into())),
         // A pipe waits for its reader when it is opened.
-        Ok(metadata) if !metadata.is_dir() => Ok(()),
-        _ => {
+        Ok(_) => Ok(()),
+        Err(_) => {
             File::create_new(path).map_err(failed)?;
             fs::remove_file(path).map_err(failed)
         }

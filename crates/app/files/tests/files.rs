@@ -77,6 +77,9 @@ fn a_byte_order_mark_is_no_part_of_a_text() {
     assert_eq!(bytes(&path).expect("a file").len(), 6, "it is as it was");
     let nowhere = check_writable(Path::new("/no/such/folder/file"));
     assert!(matches!(nowhere, Err(Error::Write(..))));
+    let folder = check_writable(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let said = folder.expect_err("it is a folder").to_string();
+    assert!(said.contains("is a directory"), "{said}");
 }
 
 #[test]

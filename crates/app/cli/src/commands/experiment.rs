@@ -145,17 +145,25 @@ fn check_not_installed(folder: &Path) -> Result<()> {
 
 fn list(folder: &Path, json: bool) -> Result<Status> {
     let mut listed = Vec::new();
+    let mut status = Status::Good;
     for name in names(folder)? {
-        let (title, source) = title_and_source(&folder.join(&name))?;
-        let by = command(&name);
-        listed.push((name, Listed { title, source, by }));
+        match title_and_source(&folder.join(&name)) {
+            Ok((title, source)) => {
+                let by = command(&name);
+                listed.push((name, Listed { title, source, by }));
+            }
+            Err(error) => {
+                output::error(&format!("{error:#}"));
+                status = Status::Bad;
+            }
+        }
     }
     let own = listed.len();
     listed.extend(other_reports(folder)?);
     if json {
         let object = |(name, found): &(String, Listed)| json!({ "name": name, "title": found.title, "source": found.source, "written_by": found.by });
         output::print_json(&listed.iter().map(object).collect::<Value>())?;
-        return Ok(Status::Good);
+        return Ok(status);
     }
     for (name, found) in &listed[..own] {
         output::print(&format!("{name:<24} {}\n", found.title))?;
@@ -166,7 +174,7 @@ fn list(folder: &Path, json: bool) -> Result<Status> {
     for (name, found) in &listed[own..] {
         output::print(&format!("{name:<24} {}: {}\n", found.title, found.by))?;
     }
-    Ok(Status::Good)
+    Ok(status)
 }
 
 /// What a folder shows.
