@@ -82,8 +82,8 @@ impl State {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Applied {
     /// After each of its actions, in their order.
-    pub(super) actions: Vec<Option<State>>,
-    /// After none of them.
+    actions: Vec<Option<State>>,
+    /// After none of them. A `switch` names this by an index behind them, as `NoAction`.
     nothing: Option<State>,
     /// After a hit.
     pub(super) hit: Option<State>,
@@ -109,13 +109,16 @@ impl Applied {
         self.nothing = after;
     }
 
+    /// What holds after the action with this index.
+    pub(super) fn after(&self, action: usize) -> Option<State> {
+        self.actions.get(action).unwrap_or(&self.nothing).clone()
+    }
+
     /// What holds after any action that is not among these, or after none.
     pub(super) fn after_any_but(&self, those: &[usize]) -> Option<State> {
-        let others = self.actions.iter().enumerate();
-        let others = others.filter(|(index, _)| !those.contains(index));
-        others.fold(self.nothing.clone(), |held, (_, after)| {
-            State::joined(held, after.clone())
-        })
+        let all = 0..=self.actions.len();
+        let others = all.filter(|index| !those.contains(index));
+        others.fold(None, |held, index| State::joined(held, self.after(index)))
     }
 }
 

@@ -117,7 +117,7 @@ impl<'a> Flow<'a> {
         for (labels, block) in cases {
             self.state = labels.iter().fold(None, |held, label| {
                 let ran = match label {
-                    Some(action) => applied.actions[*action].clone(),
+                    Some(action) => applied.after(*action),
                     None => others.take(),
                 };
                 State::joined(held, ran)
