@@ -130,6 +130,11 @@ impl Interfaces {
         self.all().into_iter().map(with_state).collect()
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// All of them as they are now.
     pub(crate) fn all(&self) -> Vec<Interface> {
         let interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);

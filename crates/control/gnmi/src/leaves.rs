@@ -5,7 +5,7 @@ use forebay_packet::GroupCounters;
 use forebay_protocol::gnmi::get_request::DataType;
 use forebay_protocol::gnmi::typed_value::Value;
 use forebay_protocol::gnmi::{Encoding, Path, PathElem, TypedValue};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tonic::Status;
 
 /// The type of every interface (openconfig-interfaces imports it of iana-if-type).
@@ -258,16 +258,43 @@ pub(crate) fn at_places(interfaces: &[Interface], places: &[usize]) -> Vec<Leaf>
     places.iter().filter_map(|place| at(interfaces, *place)).collect()
 }
 
+/// The most values that so many interfaces can have.
+pub(crate) fn count(interfaces: usize) -> usize {
+    interfaces * SCHEMA.len()
+}
+
 /// The places of the leaves that a path means, in order. An interface may have some of them at other times alone: its
 /// speed is not known while it is down.
 pub(crate) fn places(interfaces: &[Interface], wanted: &[PathElem]) -> Vec<usize> {
+    let named: BTreeSet<&str> = wanted
+        .iter()
+        .flat_map(|step| step.key.values())
+        .map(String::as_str)
+        .collect();
+    // To all interfaces that the path does not name it means the same leaves.
+    let of_others = rows(wanted, &|key| key == "*");
     let mut places = Vec::new();
     for (number, interface) in interfaces.iter().enumerate() {
-        let is_meant = |schema: &Schema| is_begin(wanted, Some(&interface.info.name), 0, schema.names);
-        let meant = SCHEMA.iter().enumerate().filter(|(_, schema)| is_meant(schema));
-        places.extend(meant.map(|(at, _)| number * SCHEMA.len() + at));
+        let name = interface.info.name.as_str();
+        let is_named = named.contains(name);
+        let own = is_named.then(|| rows(wanted, &|key| key == "*" || key == name));
+        let rows = own.as_ref().unwrap_or(&of_others);
+        places.extend(rows.iter().map(|row| number * SCHEMA.len() + row));
     }
     places
+}
+
+/// The places in the schema of the leaves that a path means of an interface; `is_own` says which keys are the
+/// interface's.
+fn rows(wanted: &[PathElem], is_own: &dyn Fn(&str) -> bool) -> Vec<usize> {
+    let is_meant = |(_, schema): &(usize, &Schema)| is_begin(wanted, is_own, schema.names);
+    SCHEMA.iter().enumerate().filter(is_meant).map(|(row, _)| row).collect()
+}
+
+/// Whether a path means the leaf with these names of an interface: names and keys are the same as far as the path goes.
+/// `*` stands for any name or key, `...` for any number of steps.
+pub(crate) fn is_meant(wanted: &[PathElem], interface: &str, names: &[&str]) -> bool {
+    is_begin(wanted, &|key| key == "*" || key == interface, names)
 }
 
 /// The path of the leaf at a place, which its interface may not have at present.
@@ -295,12 +322,6 @@ impl Leaf {
     /// Its full path.
     pub(crate) fn path(&self) -> Path {
         full_path(&self.interface, self.names)
-    }
-
-    /// Whether a path means it: names and keys are the same as far as the path goes. `*` stands for any name or key,
-    /// `...` for any number of steps.
-    pub(crate) fn is_meant_by(&self, wanted: &[PathElem]) -> bool {
-        is_begin(wanted, Some(&self.interface), 0, self.names)
     }
 
     /// Its value in the encoding that the client requested.
@@ -475,32 +496,39 @@ pub(crate) fn is_of_a_model(wanted: &[PathElem]) -> bool {
 
 /// Whether a path means the leaf with these names of some interface.
 pub(crate) fn may_mean(wanted: &[PathElem], names: &[&str]) -> bool {
-    is_begin(wanted, None, 0, names)
+    is_begin(wanted, &|_| true, names)
 }
 
 /// The steps before the names of a leaf; the second one has the name of the interface as its key.
 const LIST: [&str; 2] = ["interfaces", "interface"];
 
-/// Whether a path is the beginning of that of a leaf, from its step number `at` on. Without an interface, keys are of
-/// any.
-fn is_begin(wanted: &[PathElem], interface: Option<&str>, at: usize, names: &[&str]) -> bool {
+/// Whether a path is the beginning of that of a leaf with these names; `is_own` says which keys are its interface's.
+/// After `...` a path may go on at several steps of the leaf's: all of them are followed at once.
+fn is_begin(wanted: &[PathElem], is_own: &dyn Fn(&str) -> bool, names: &[&str]) -> bool {
     let steps = LIST.len() + names.len();
-    let Some((first, rest)) = wanted.split_first() else {
-        return true;
-    };
-    if first.name == "..." {
-        return (at..=steps).any(|at| is_begin(rest, interface, at, names));
+    // Bit n: the path may go on at step n.
+    let mut open = 1_u32;
+    for step in wanted {
+        let next = if step.name == "..." {
+            // At the first of these steps and all after it, the end too.
+            (2_u32 << steps) - (1_u32 << open.trailing_zeros())
+        } else {
+            let all = LIST.iter().chain(names).enumerate();
+            let goes_on = all.filter(|(at, name)| open & (1_u32 << *at) != 0 && is_step(step, *at, name, is_own));
+            goes_on.fold(0_u32, |next, (at, _)| next | (2_u32 << at))
+        };
+        if next == 0 {
+            return false;
+        }
+        open = next;
     }
-    let Some(name) = LIST.iter().chain(names).nth(at) else {
-        return false;
-    };
-    let is_key = |(key, value): (&String, &String)| {
-        let own = interface.is_none_or(|interface| value == "*" || value == interface);
-        at == 1 && key == "name" && own
-    };
-    (first.name == "*" || first.name == *name)
-        && first.key.iter().all(is_key)
-        && is_begin(rest, interface, at + 1, names)
+    true
+}
+
+/// Whether a step of a path may be step `at` of a leaf's, which has this name.
+fn is_step(step: &PathElem, at: usize, name: &str, is_own: &dyn Fn(&str) -> bool) -> bool {
+    let is_key = |(key, value): (&String, &String)| at == 1 && key == "name" && is_own(value);
+    (step.name == "*" || step.name == name) && step.key.iter().all(is_key)
 }
 
 #[cfg(test)]
@@ -585,7 +613,7 @@ pub(crate) mod tests {
 
     #[test]
     fn paths_with_wildcards() {
-        let means = |text: &str| octets().is_meant_by(&steps_of(text));
+        let means = |text: &str| is_meant(&steps_of(text), "eth1", octets().names);
         for text in [
             "interfaces",
             "interfaces/interface",
@@ -595,6 +623,8 @@ pub(crate) mod tests {
             "interfaces/*/state",
             ".../in-octets",
             "interfaces/.../counters",
+            ".../*/.../*/.../in-octets",
+            "interfaces/.../interface[name=eth1]/.../counters/...",
         ] {
             assert!(means(text), "{text}");
         }
@@ -602,6 +632,8 @@ pub(crate) mod tests {
             "interfaces/interface[name=eth2]",
             "interfaces/interface/config",
             ".../mtu",
+            ".../*/.../*/.../*/.../in-octets/*",
+            ".../interfaces/.../interfaces",
         ] {
             assert!(!means(text), "{text}");
         }
@@ -611,7 +643,35 @@ pub(crate) mod tests {
     fn any_number_of_steps_is_said_once() {
         let many = format!("interfaces/{}/in-octets", vec!["..."; 100_000].join("/"));
         assert_eq!(steps_of(&many), steps_of("interfaces/.../in-octets"));
-        assert!(octets().is_meant_by(&steps_of(&many)) && !is_in_schema(&steps_of(&(many + "/x"))));
+        assert!(is_meant(&steps_of(&many), "eth1", octets().names));
+        assert!(!is_in_schema(&steps_of(&(many + "/x"))));
+    }
+
+    #[test]
+    fn places_are_those_of_the_leaves_that_a_path_means() {
+        let info = |number: u32| PortInfo {
+            number,
+            name: format!("eth{number}"),
+            ..PortInfo::default()
+        };
+        let interfaces = Interfaces::new((1..=3).map(info).collect(), 0).all();
+        for text in [
+            "interfaces",
+            "interfaces/interface[name=eth2]/state",
+            "*/interface[name=*]/config",
+            ".../interface[name=eth3]/.../counters",
+            "interfaces/*[name=eth1]",
+            "interfaces/interface[name=away]",
+        ] {
+            let wanted = steps_of(text);
+            let is_wanted = |leaf: &Leaf| is_meant(&wanted, &leaf.interface, leaf.names);
+            let expected: Vec<Leaf> = all(&interfaces).into_iter().filter(is_wanted).collect();
+            assert_eq!(
+                at_places(&interfaces, &places(&interfaces, &wanted)),
+                expected,
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! * `messages.rs`: what the messages of several calls have in common.
 //! * `service.rs`: the calls; `subscriber.rs`: the streams of Subscribe.
 //!
-//! The [`Switch`] around it provides the clock and decides what each client may do.
+//! The [`Switch`] around it provides the clock and decides what each client may do. What takes long is done
+//! [aside](Switch::aside).
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![forbid(unsafe_code)]
@@ -34,12 +35,51 @@ pub use generated::g_nmi_server::GNmiServer;
 pub use interfaces::{Interfaces, PortInfo, PortStatus};
 pub use service::GnmiService;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use tonic::{Extensions, Status};
 
+/// Work that takes long; what it results in is left where its caller looks.
+pub type Work<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// The end of such work.
+pub type Done<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// Work on more values than this is done aside: it takes some milliseconds.
+const SHORT_VALUES: usize = 4096;
+
+/// Does work on up to so many values, aside if that takes long.
+async fn work_on<S: Switch, R: Send>(
+    (switch, caller): (&S, &S::Caller),
+    values: usize,
+    work: impl FnOnce() -> R + Send,
+) -> R {
+    if values <= SHORT_VALUES {
+        return work();
+    }
+    let mut result = None;
+    switch.aside(caller, Box::new(|| result = Some(work()))).await;
+    result.expect("the work has been done")
+}
+
+/// The most values that so many paths can mean.
+fn values_of(switch: &impl Switch, paths: usize) -> usize {
+    paths.saturating_mul(leaves::count(switch.interfaces().count()))
+}
+
 /// The switch whose ports are served.
 pub trait Switch: Send + Sync + 'static {
+    /// The sender of a call, as [`Switch::aside`] knows it.
+    type Caller: Send + Sync + 'static;
+
+    /// The sender of a call.
+    fn caller(&self, call: &Extensions) -> Self::Caller;
+
+    /// Does work that takes long when it is the caller's turn, so that other calls are served meanwhile, and wait for one
+    /// such piece of work at most.
+    fn aside<'a>(&'a self, caller: &'a Self::Caller, work: Work<'a>) -> Done<'a>;
+
     /// Its ports.
     fn interfaces(&self) -> &Interfaces;
 

@@ -80,18 +80,11 @@ fn delete(interfaces: &[Interface], steps: &[PathElem]) -> Result<Vec<Enable>, S
     if !leaves::may_mean(steps, &ENABLED) {
         return Err(only_enabled(&written(steps)));
     }
-    let all = leaves::all(interfaces).into_iter();
-    let deleted = all.filter(|leaf| leaf.names == ENABLED && leaf.is_meant_by(steps));
-    let number = |name: &str| {
-        interfaces
-            .iter()
-            .find(|one| one.info.name == name)
-            .map(|one| one.info.number)
-    };
-    let enabled = deleted.filter_map(|leaf| number(&leaf.interface));
-    Ok(enabled
-        .map(|number| Enable {
-            number,
+    let is_meant = |interface: &&Interface| leaves::is_meant(steps, &interface.info.name, &ENABLED);
+    let meant = interfaces.iter().filter(is_meant);
+    Ok(meant
+        .map(|interface| Enable {
+            number: interface.info.number,
             is_enabled: true,
         })
         .collect())

@@ -4,11 +4,11 @@
 //! its stream takes the memory of one response, about that of its values; and it then hears how things are by then.
 //! How many values the streams of one connection may have together is limited.
 
-use crate::Switch;
 use crate::interfaces::Interface;
 use crate::leaves::{self, Leaf, VALUES_MAX};
 use crate::messages::{check_paths, encoding, keep_models, known, notification};
 use crate::subscription::{Due, Subscription, due, meant_places};
+use crate::{Switch, values_of, work_on};
 use forebay_protocol::gnmi::subscribe_request::Request as Asked;
 use forebay_protocol::gnmi::subscribe_response::Response as Told;
 use forebay_protocol::gnmi::subscription_list::Mode;
@@ -115,8 +115,8 @@ impl ToClient {
 ///
 /// # Errors
 /// The status with which the stream ends.
-pub(crate) async fn serve(
-    switch: &impl Switch,
+pub(crate) async fn serve<S: Switch>(
+    switch: (&S, &S::Caller),
     mut requests: impl Stream<Item = Result<SubscribeRequest, Status>> + Unpin,
     to_client: &ToClient,
 ) -> Result<(), Status> {
@@ -149,8 +149,9 @@ fn check_poll(request: &SubscribeRequest) -> Result<(), Status> {
 }
 
 /// A client with what it has subscribed to, checked.
-struct Subscriber<'a, S> {
+struct Subscriber<'a, S: Switch> {
     switch: &'a S,
+    caller: &'a S::Caller,
     to_client: &'a ToClient,
     encoding: Encoding,
     list: SubscriptionList,
@@ -159,7 +160,11 @@ struct Subscriber<'a, S> {
 }
 
 impl<S: Switch> Subscriber<'_, S> {
-    fn new<'a>(switch: &'a S, list: SubscriptionList, to_client: &'a ToClient) -> Result<Subscriber<'a, S>, Status> {
+    fn new<'a>(
+        (switch, caller): (&'a S, &'a S::Caller),
+        list: SubscriptionList,
+        to_client: &'a ToClient,
+    ) -> Result<Subscriber<'a, S>, Status> {
         let encoding = match encoding(list.encoding)? {
             // JSON is also what a client has that says nothing; those (finsy) expect values of their own types, as
             // Stratum sends them, and those that do say JSON read them too.
@@ -176,6 +181,7 @@ impl<S: Switch> Subscriber<'_, S> {
         let steps = wanted.map(|subscription| known(list.prefix.as_ref(), subscription.path.as_ref()));
         Ok(Subscriber {
             switch,
+            caller,
             to_client,
             encoding,
             steps: steps.collect::<Result<_, _>>()?,
@@ -183,28 +189,39 @@ impl<S: Switch> Subscriber<'_, S> {
         })
     }
 
-    /// Every value of the models that are wanted.
-    fn leaves(&self, interfaces: &[Interface]) -> Result<Vec<Leaf>, Status> {
-        let mut all = leaves::all(interfaces);
-        keep_models(&mut all, &self.list.use_models)?;
-        Ok(all)
+    /// The values at these places of the models that are wanted.
+    fn at(&self, interfaces: &[Interface], places: &[usize]) -> Result<Vec<Leaf>, Status> {
+        let mut found = leaves::at_places(interfaces, places);
+        keep_models(&mut found, &self.list.use_models)?;
+        Ok(found)
     }
 
-    /// The values that are subscribed to.
-    fn meant(&self, all: &[Leaf]) -> Vec<Leaf> {
-        let is_meant = |leaf: &&Leaf| self.steps.iter().any(|steps| leaf.is_meant_by(steps));
-        all.iter().filter(is_meant).cloned().collect()
+    /// The places of the values that are subscribed to, in order.
+    fn meant(&self, interfaces: &[Interface]) -> Vec<usize> {
+        let mut is_meant = vec![false; leaves::count(interfaces.len())];
+        for steps in &self.steps {
+            for place in leaves::places(interfaces, steps) {
+                is_meant[place] = true;
+            }
+        }
+        (0..is_meant.len()).filter(|place| is_meant[*place]).collect()
     }
 
     /// The values that are subscribed to, as they are now.
     fn present(&self) -> Result<Vec<Leaf>, Status> {
-        let all = self.leaves(&self.switch.interfaces().all())?;
-        Ok(self.meant(&all))
+        let interfaces = self.switch.interfaces().all();
+        self.at(&interfaces, &self.meant(&interfaces))
+    }
+
+    /// Does work on the values of so many paths, aside if that takes long.
+    async fn work_on<R: Send>(&self, paths: usize, work: impl FnOnce() -> R + Send) -> R {
+        work_on((self.switch, self.caller), values_of(self.switch, paths), work).await
     }
 
     /// Tells every value for the first time, and that this was all.
     async fn tell_first(&self) -> Result<(), Status> {
-        self.to_client.values.add(self.present()?.len())?;
+        let present = self.work_on(self.steps.len(), || self.present()).await?;
+        self.to_client.values.add(present.len())?;
         self.tell_all().await
     }
 
@@ -212,9 +229,12 @@ impl<S: Switch> Subscriber<'_, S> {
     async fn tell_all(&self) -> Result<(), Status> {
         if !self.list.updates_only {
             let room = self.to_client.room().await?;
-            let updates = self.present()?;
-            if !updates.is_empty() {
-                room.send(Ok(told(Told::Update(self.notification(&updates)))));
+            let tell = || -> Result<Option<Notification>, Status> {
+                let updates = self.present()?;
+                Ok((!updates.is_empty()).then(|| self.notification(&updates)))
+            };
+            if let Some(notification) = self.work_on(self.steps.len(), tell).await? {
+                room.send(Ok(told(Told::Update(notification))));
             }
         }
         self.send_sync_response().await
@@ -231,7 +251,7 @@ impl<S: Switch> Subscriber<'_, S> {
         &self,
         mut requests: impl Stream<Item = Result<SubscribeRequest, Status>> + Unpin,
     ) -> Result<(), Status> {
-        let (mut subscriptions, first) = self.begin()?;
+        let (mut subscriptions, first) = self.work_on(self.steps.len(), || self.begin()).await?;
         let places = meant_places(&subscriptions);
         if let Some(first) = first {
             self.to_client.room().await?.send(Ok(told(Told::Update(first))));
@@ -249,7 +269,9 @@ impl<S: Switch> Subscriber<'_, S> {
                 () = tokio::time::sleep(self.pause(&subscriptions)) => {}
             }
             let room = self.to_client.room().await?;
-            if let Some(notification) = self.look(&mut subscriptions, &places)? {
+            let look = || self.look(&mut subscriptions, &places);
+            let due = work_on((self.switch, self.caller), places.len(), look).await?;
+            if let Some(notification) = due {
                 room.send(Ok(told(Told::Update(notification))));
             }
         }
@@ -258,15 +280,14 @@ impl<S: Switch> Subscriber<'_, S> {
     /// The subscriptions of a stream, and a notification of what is there as they begin.
     fn begin(&self) -> Result<(Vec<Subscription>, Option<Notification>), Status> {
         let interfaces = self.switch.interfaces().all();
-        let all = self.leaves(&interfaces)?;
+        let meant = self.at(&interfaces, &self.meant(&interfaces))?;
         let now_ns = self.switch.switch_ns();
         let mut subscriptions = Vec::new();
         for wanted in &self.list.subscription {
-            let subscription = Subscription::new(self.list.prefix.as_ref(), wanted, (&interfaces, &all), now_ns)?;
+            let subscription = Subscription::new(self.list.prefix.as_ref(), wanted, (&interfaces, &meant), now_ns)?;
             self.to_client.values.add(subscription.values())?;
             subscriptions.push(subscription);
         }
-        let meant = self.meant(&all);
         let is_to_tell = !self.list.updates_only && !meant.is_empty();
         Ok((subscriptions, is_to_tell.then(|| self.notification(&meant))))
     }
@@ -283,8 +304,7 @@ impl<S: Switch> Subscriber<'_, S> {
     /// What is to be told now, if anything is, of the values at these places.
     fn look(&self, subscriptions: &mut [Subscription], places: &[usize]) -> Result<Option<Notification>, Status> {
         let interfaces = self.switch.interfaces().all();
-        let mut meant = leaves::at_places(&interfaces, places);
-        keep_models(&mut meant, &self.list.use_models)?;
+        let meant = self.at(&interfaces, places)?;
         let Due { updates, deletes } = due(subscriptions, &meant, self.switch.switch_ns());
         if updates.is_empty() && deletes.is_empty() {
             return Ok(None);
@@ -316,10 +336,11 @@ fn told(told: Told) -> SubscribeResponse {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::interfaces::{Interfaces, PortInfo};
     use crate::leaves::tests::path;
+    use crate::{Done, Work};
     use forebay_protocol::gnmi::typed_value::Value;
     use forebay_protocol::gnmi::{Subscription as Wanted, SubscriptionMode};
     use tonic::{Code, Extensions};
@@ -327,15 +348,43 @@ mod tests {
     const MOMENT: Duration = Duration::from_millis(150);
 
     /// A switch without anything around it.
-    struct Ports(Interfaces);
+    pub(crate) struct Ports {
+        interfaces: Interfaces,
+        /// Pieces of work that were done aside.
+        pub(crate) asides: AtomicUsize,
+    }
+
+    impl Ports {
+        /// Ports named `eth1` and so on.
+        pub(crate) fn new(count: u32) -> Ports {
+            let info = |number| PortInfo {
+                number,
+                name: format!("eth{number}"),
+                ..PortInfo::default()
+            };
+            Ports {
+                interfaces: Interfaces::new((1..=count).map(info).collect(), 0),
+                asides: AtomicUsize::new(0),
+            }
+        }
+    }
 
     impl Switch for Ports {
+        type Caller = ();
+
+        fn caller(&self, _: &Extensions) {}
+
+        fn aside<'a>(&'a self, (): &'a (), work: Work<'a>) -> Done<'a> {
+            self.asides.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async move { work() })
+        }
+
         fn interfaces(&self) -> &Interfaces {
-            &self.0
+            &self.interfaces
         }
 
         fn enable_port(&self, port: u32, is_enabled: bool) {
-            self.0.enable(port, is_enabled, 0);
+            self.interfaces.enable(port, is_enabled, 0);
         }
 
         fn epoch_ns(&self) -> i64 {
@@ -394,12 +443,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_does_not_read_is_told_later_how_things_are_then() {
-        let port = PortInfo {
-            number: 1,
-            name: "eth1".to_string(),
-            ..PortInfo::default()
-        };
-        let switch = Ports(Interfaces::new(vec![port], 0));
+        let switch = Ports::new(1);
         let of_connection = Arc::<AtomicUsize>::default();
         let (to_client, mut responses) = Responses::channel(Arc::clone(&of_connection));
         let client = async {
@@ -417,7 +461,7 @@ mod tests {
             assert!(more.is_err(), "what came and went between is not told");
         };
         tokio::select! {
-            ended = serve(&switch, requests(), &to_client) => panic!("it ended: {ended:?}"),
+            ended = serve((&switch, &()), requests(), &to_client) => panic!("it ended: {ended:?}"),
             () = client => {}
         }
         drop((to_client, responses));

@@ -62,6 +62,7 @@ use forebay_ports::{TimeSlice, set_time_slice};
 use forebay_protocol::{of_certificates, why_not_listening};
 use generated::p4_runtime_server::P4RuntimeServer;
 use listen::Listening;
+use long_calls::LongCalls;
 use ports::Ports;
 use service::Service;
 use shared::Shared;
@@ -251,13 +252,7 @@ fn serve(
     counts: &Arc<CallCounts>,
     listening: Listening,
 ) -> Result<(Option<SocketFile>, oneshot::Sender<()>), StartError> {
-    let access = Arc::new(options.access.clone());
-    let service = P4RuntimeServer::new(Service::new(Arc::clone(shared), options.limits, Arc::clone(&access)))
-        .max_decoding_message_size(options.limits.message_bytes)
-        .max_encoding_message_size(usize::MAX);
-    let management = GNmiServer::new(GnmiService::new(Arc::new(Ports::new(Arc::clone(shared), access))))
-        .max_decoding_message_size(options.limits.message_bytes)
-        .max_encoding_message_size(usize::MAX);
+    let (service, management) = services(options, shared);
     let limits = &options.limits;
     let mut builder = tonic::transport::Server::builder()
         .max_concurrent_streams(limits.calls_per_connection)
@@ -291,6 +286,26 @@ fn serve(
         served.await
     });
     Ok((file, stop))
+}
+
+/// P4Runtime and gNMI. Calls that take long are one at a time for both.
+fn services(options: &Options, shared: &Arc<Shared>) -> (P4RuntimeServer<Service>, GNmiServer<GnmiService<Ports>>) {
+    let access = Arc::new(options.access.clone());
+    let long_calls = LongCalls::default();
+    let service = Service::new(
+        Arc::clone(shared),
+        options.limits,
+        Arc::clone(&access),
+        long_calls.clone(),
+    );
+    let service = P4RuntimeServer::new(service)
+        .max_decoding_message_size(options.limits.message_bytes)
+        .max_encoding_message_size(usize::MAX);
+    let ports = Ports::new(Arc::clone(shared), access, long_calls);
+    let management = GNmiServer::new(GnmiService::new(Arc::new(ports)))
+        .max_decoding_message_size(options.limits.message_bytes)
+        .max_encoding_message_size(usize::MAX);
+    (service, management)
 }
 
 /// Threads that serve: half as many as there are processors. Two of them would pass the parts of one call to each

@@ -1,5 +1,6 @@
-//! Calls that take long, as reads of whole tables do: one at a time, and the next of a connection only after its last.
-//! So others wait as long as one of them takes, however many a client sends at once, and such calls take one thread.
+//! Calls that take long, as reads of whole tables and of many values by gNMI do: one at a time, and the next of a
+//! connection only after its last. So others wait as long as one of them takes, however many a client sends at once, and
+//! such calls take one thread.
 
 use crate::calls;
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use tonic::Extensions;
 pub(crate) type Queue = Arc<Mutex<()>>;
 
 /// The long calls of all connections.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct LongCalls(Queue);
 
-/// A call that may take long.
+/// A call that may take long, or a stream that may several times.
+#[derive(Clone)]
 pub(crate) struct LongCall {
     of_connection: Queue,
     of_all: Queue,

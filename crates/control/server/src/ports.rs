@@ -3,8 +3,9 @@
 use crate::access::{Access, Right};
 use crate::answers::Unreceived;
 use crate::calls;
+use crate::long_calls::{LongCall, LongCalls};
 use crate::shared::Shared;
-use forebay_gnmi::{Interfaces, Switch};
+use forebay_gnmi::{Done, Interfaces, Switch, Work};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use tonic::{Extensions, Status};
@@ -13,15 +14,33 @@ use tonic::{Extensions, Status};
 pub(crate) struct Ports {
     shared: Arc<Shared>,
     access: Arc<Access>,
+    long_calls: LongCalls,
 }
 
 impl Ports {
-    pub(crate) fn new(shared: Arc<Shared>, access: Arc<Access>) -> Ports {
-        Ports { shared, access }
+    pub(crate) fn new(shared: Arc<Shared>, access: Arc<Access>, long_calls: LongCalls) -> Ports {
+        Ports {
+            shared,
+            access,
+            long_calls,
+        }
     }
 }
 
 impl Switch for Ports {
+    type Caller = LongCall;
+
+    fn caller(&self, call: &Extensions) -> LongCall {
+        self.long_calls.of_call(call)
+    }
+
+    fn aside<'a>(&'a self, caller: &'a LongCall, work: Work<'a>) -> Done<'a> {
+        Box::pin(async move {
+            let _turn = caller.clone().turn().await;
+            tokio::task::block_in_place(work);
+        })
+    }
+
     fn interfaces(&self) -> &Interfaces {
         self.shared.interfaces()
     }

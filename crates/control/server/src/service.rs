@@ -45,11 +45,11 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn new(shared: Arc<Shared>, limits: Limits, access: Arc<Access>) -> Service {
+    pub(crate) fn new(shared: Arc<Shared>, limits: Limits, access: Arc<Access>, long_calls: LongCalls) -> Service {
         Service {
             shared,
             pushes: Pushes::new(limits),
-            long_calls: LongCalls::default(),
+            long_calls,
             access,
         }
     }
