@@ -98,7 +98,8 @@ fn remove_deleted(old: &Forwarding, new: &Forwarding) -> Result<(), Error> {
 
 /// What is said when the new program has no place for something.
 fn lost(old: &Forwarding, update: &Update, error: &Error) -> Error {
-    let id = update.entity.as_ref().and_then(roles::object);
+    let entity = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
+    let id = entity.and_then(roles::object);
     let owner = id.and_then(|id| old.schema.describe(id));
     let owner = owner.map_or(String::new(), |owner| {
         format!("what {owner} holds has no place in the new program: ")

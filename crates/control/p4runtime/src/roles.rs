@@ -7,13 +7,16 @@
 use crate::schema::Schema;
 use crate::status::Error;
 use forebay_protocol::p4::v1::entity::Entity as Kind;
-use forebay_protocol::p4::v1::{Entity, PacketMetadata, Update};
+use forebay_protocol::p4::v1::{PacketMetadata, Update};
 use forebay_protocol::stratum::P4RoleConfig;
 use prost::Message;
 use prost_types::Any;
 
 /// Bytes of the description of a role, which a device remembers.
 const CONFIG_MAX: usize = 64 << 10;
+
+/// Objects that a role names, of each kind: other roles' claims, writes and reads are compared with them.
+const OBJECTS_MAX: usize = 4096;
 
 /// See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,10 +39,7 @@ impl RoleConfig {
             Some(any) if any.value.len() > CONFIG_MAX || any.type_url.len() > CONFIG_MAX => {
                 return Err(Error::invalid(format!("role.config has more than {CONFIG_MAX} bytes")));
             }
-            Some(any) if any.type_url.ends_with("P4RoleConfig") => Some(
-                P4RoleConfig::decode(any.value.as_slice())
-                    .map_err(|error| Error::invalid(format!("role.config is no P4RoleConfig: {error}")))?,
-            ),
+            Some(any) if any.type_url.ends_with("P4RoleConfig") => Some(read(&any.value)?),
             Some(any) => {
                 return Err(Error::invalid(format!(
                     "role.config is of type `{}`; this switch understands stratum.P4RoleConfig",
@@ -57,10 +57,8 @@ impl RoleConfig {
     /// An object that both roles claim for themselves alone.
     pub(crate) fn exclusive_with(&self, other: &RoleConfig) -> Option<u32> {
         let (own, other) = (self.described.as_ref()?, other.described.as_ref()?);
-        own.exclusive_p4_ids
-            .iter()
-            .find(|id| other.exclusive_p4_ids.contains(id))
-            .copied()
+        let is_other = |id: &&u32| other.exclusive_p4_ids.binary_search(id).is_ok();
+        own.exclusive_p4_ids.iter().find(is_other).copied()
     }
 
     /// Whether the role may do an update.
@@ -74,8 +72,8 @@ impl RoleConfig {
         let (Some(config), Some(entity)) = (&self.described, &update.entity) else {
             return Ok(());
         };
-        match object(entity) {
-            Some(id) if !config.exclusive_p4_ids.contains(&id) && !config.shared_p4_ids.contains(&id) => {
+        match entity.entity.as_ref().and_then(object) {
+            Some(id) if !names(config, id) => {
                 let name = schema
                     .name(id)
                     .map_or_else(|| format!("the object with id {id:#010x}"), |name| format!("`{name}`"));
@@ -88,10 +86,7 @@ impl RoleConfig {
     /// Whether an entity belongs to the role, for reads.
     pub(crate) fn owns(&self, entity: &Kind) -> bool {
         let Some(config) = &self.described else { return true };
-        let entity = Entity {
-            entity: Some(entity.clone()),
-        };
-        object(&entity).is_none_or(|id| config.exclusive_p4_ids.contains(&id) || config.shared_p4_ids.contains(&id))
+        object(entity).is_none_or(|id| names(config, id))
     }
 
     /// Whether the role may push a program.
@@ -126,8 +121,31 @@ impl RoleConfig {
     /// Whether notifications about an object go to the role's primary.
     pub(crate) fn hears_of(&self, id: u32) -> bool {
         let Some(config) = &self.described else { return true };
-        config.exclusive_p4_ids.contains(&id) || config.shared_p4_ids.contains(&id)
+        names(config, id)
     }
+}
+
+/// A description, with the ids in order and each once.
+fn read(bytes: &[u8]) -> Result<P4RoleConfig, Error> {
+    let mut config = P4RoleConfig::decode(bytes)
+        .map_err(|error| Error::invalid(format!("role.config is no P4RoleConfig: {error}")))?;
+    for ids in [&mut config.exclusive_p4_ids, &mut config.shared_p4_ids] {
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.len() > OBJECTS_MAX {
+            return Err(Error::invalid(format!(
+                "role.config names {} objects; it may name {OBJECTS_MAX} for itself alone, and as many with others",
+                ids.len()
+            )));
+        }
+    }
+    Ok(config)
+}
+
+/// Whether a role has an object, for itself alone or with others.
+fn names(config: &P4RoleConfig, id: u32) -> bool {
+    let is_in = |ids: &[u32]| ids.binary_search(&id).is_ok();
+    is_in(&config.exclusive_p4_ids) || is_in(&config.shared_p4_ids)
 }
 
 /// A number without leading zeros: both forms name the same value (§8.3).
@@ -137,9 +155,9 @@ fn shortest(value: &[u8]) -> &[u8] {
 }
 
 /// The object of the program that an entity belongs to; groups and sessions belong to none.
-pub(crate) fn object(entity: &Entity) -> Option<u32> {
+pub(crate) fn object(entity: &Kind) -> Option<u32> {
     let of_table = |entry: &Option<forebay_protocol::p4::v1::TableEntry>| entry.as_ref().map(|entry| entry.table_id);
-    Some(match entity.entity.as_ref()? {
+    Some(match entity {
         Kind::TableEntry(entry) => entry.table_id,
         Kind::DirectCounterEntry(entry) => of_table(&entry.table_entry)?,
         Kind::DirectMeterEntry(entry) => of_table(&entry.table_entry)?,

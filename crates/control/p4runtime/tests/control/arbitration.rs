@@ -370,6 +370,28 @@ fn a_role_writes_what_its_configuration_says() {
     assert_eq!(write_as(&mut switch, 1, "forwarders", Some(1)), Code::Ok);
 }
 
+/// Every claim is compared with all roles, every write and read with the sender's.
+#[test]
+fn a_role_may_name_so_many_objects() {
+    let mut switch = Switch::new();
+    let naming = |ids: Vec<u32>| P4RoleConfig {
+        exclusive_p4_ids: ids,
+        ..P4RoleConfig::default()
+    };
+    let error = switch.send(B, with_config("all", &naming((1..=5_000).collect()), 1));
+    let error = error.unwrap_err();
+    assert_eq!(error.code, Code::InvalidArgument, "{error}");
+    assert!(error.to_string().contains("names 5000 objects"), "{error}");
+    let filter = switch.ids["filter"];
+    let often = [vec![u32::MAX, 7], vec![filter; 5_000], vec![3]].concat();
+    switch.send(B, with_config("filters", &naming(often), 1)).unwrap();
+    let error = switch.send(C, with_config("thieves", &naming(vec![9, filter, 8]), 1));
+    assert_eq!(error.unwrap_err().code, Code::InvalidArgument);
+    switch
+        .send(C, with_config("others", &naming(vec![9, 4, 8]), 1))
+        .unwrap();
+}
+
 #[test]
 fn read_only_roles() {
     let settings = Settings {
