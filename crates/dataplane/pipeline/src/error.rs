@@ -291,7 +291,7 @@ impl fmt::Display for ControlError {
             }
             ControlError::InvalidMatch { name, field, problem } => write!(f, "`{name}`: `{field}` {problem}"),
             ControlError::Priority { name, given } => {
-                write!(f, "`{name}`: a priority is at most {}, not {given}", i32::MAX)
+                write!(f, "`{name}`: a priority is {} to {}, not {given}", i32::MIN, i32::MAX)
             }
             ControlError::ActionNotAllowed { name, action, why } => {
                 write!(f, "`{name}` cannot use `{action}`: {why}")
