@@ -326,6 +326,14 @@ def test_packets_that_multiply(tables: Switch) -> None:
     assert all(left[place] == frame(1, wide=int(left.origins[place])) for place in range(3_000))
 
 
+def test_packets_among_dropped_ones_keep_their_origins(tables: Switch) -> None:
+    tables.table("mixed").add({"a": 1}, "out_of", {"port": 2})
+    left = tables.send_batch([frame(min(number % 3, 1), wide=number) for number in range(1_000)])
+    kept = [number for number in range(1_000) if number % 3]
+    assert left.origins.tolist() == kept
+    assert list(left.packets()) == [(2, frame(1, wide=number)) for number in kept]
+
+
 def test_memory_for_results_must_be_right() -> None:
     switch = Switch(REFLECTOR, ports=2)
     sent = Batch.of_matrix(np.full((2, 14), 97, dtype=np.uint8), ports=1)
