@@ -121,6 +121,18 @@ fn mistakes_are_placed_and_explained() {
     assert_eq!(parse("x\ny\n").expect_err("two mistakes").len(), 2);
 }
 
+#[test]
+fn a_key_that_is_a_slice_stands_between_quotes() {
+    assert_eq!(
+        error("add t h.a[3:0]:1 a()"),
+        "1:10: an index is a decimal number between brackets; a name with other characters stands between quotes"
+    );
+    let Command::Add(entry) = only("add t \"h.a[3:0]\":1 a()") else {
+        panic!("an entry");
+    };
+    assert_eq!(entry.entry.matches[0].name, "h.a[3:0]");
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC*") {

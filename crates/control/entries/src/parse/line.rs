@@ -227,7 +227,9 @@ impl<'a> Line<'a> {
             .ok_or_else(|| self.error("this bracket is never closed"))?;
         let digits = &rest[1..end];
         if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(self.error("an index is a decimal number between brackets"));
+            return Err(self.error(
+                "an index is a decimal number between brackets; a name with other characters stands between quotes",
+            ));
         }
         self.position += end + 1;
         Ok(&rest[..end + 1])
