@@ -393,6 +393,7 @@ impl ProgramParser<'_> {
         let name = self.name("the name of an action")?;
         self.scoped(|parser| {
             let params = parser.parameters()?;
+            parser.no_assign_before_brace();
             if !matches!(parser.peek(), TokenKind::LeftBrace | TokenKind::At) {
                 let reported = parser.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the action");
                 if !parser.is_brace_missing() {

@@ -466,14 +466,19 @@ impl ProgramParser<'_> {
         Ok(list)
     }
 
-    /// Reads `{`, and reports `=` before it. One that is missing is reported, and what follows is read as if it were
-    /// there if its `}` is.
-    fn open_brace(&mut self, place: &str) -> Parsed<Span> {
+    /// Reports `=` before `{`, where there is one.
+    fn no_assign_before_brace(&mut self) {
         if self.at(TokenKind::Assign) && self.peek_at(1) == TokenKind::LeftBrace {
             let message = "no `=` stands before `{` here";
             self.report(Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), message).hint("leave it out"));
             self.bump();
         }
+    }
+
+    /// Reads `{`, and reports `=` before it. One that is missing is reported, and what follows is read as if it were
+    /// there if its `}` is.
+    fn open_brace(&mut self, place: &str) -> Parsed<Span> {
+        self.no_assign_before_brace();
         let here = self.span();
         match self.expect(TokenKind::LeftBrace, place) {
             Ok(brace) => Ok(brace.span),

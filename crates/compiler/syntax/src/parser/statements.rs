@@ -121,13 +121,14 @@ impl ProgramParser<'_> {
     /// Reads `(e)` after a keyword.
     fn condition(&mut self, keyword: &str) -> Parsed<Expr> {
         let open = self.expect(TokenKind::LeftParen, &format!("after `{keyword}`"))?.span;
-        let condition = self.expression()?;
+        let mut condition = self.expression()?;
         if self.at(TokenKind::Assign) {
             let diagnostic =
                 Diagnostic::error(codes::UNEXPECTED_TOKEN, self.span(), "an assignment is not a condition");
             self.report(diagnostic.hint("to compare, write `==`"));
             self.bump();
             self.expression()?;
+            condition.kind = ExprKind::Error;
         }
         self.expect_close(TokenKind::RightParen, open, "the condition")?;
         Ok(condition)
