@@ -248,6 +248,7 @@ fn port_speed(mbps: u32) -> &'static str {
 }
 
 /// Every value of all interfaces, in the order of their places.
+#[cfg(test)]
 pub(crate) fn all(interfaces: &[Interface]) -> Vec<Leaf> {
     let places = 0..interfaces.len() * SCHEMA.len();
     places.filter_map(|place| at(interfaces, place)).collect()

@@ -68,7 +68,7 @@ impl Limits {
             (
                 self.nodes_left_out,
                 format!(
-                    "{} branches of the parser of at most {NODES_MAX}",
+                    "{} branches on all paths through the parser of at most {NODES_MAX}; others are compiled when packets take them",
                     NODES_MAX + self.nodes_left_out
                 ),
             ),

@@ -122,7 +122,8 @@ pub struct Cloning {
     /// Whether clones from egress may be noted, too. This requires that nothing in such a clone can be observed except
     /// the headers that are valid there and what the parser left, in whole bytes.
     pub from_egress: bool,
-    /// Why clones from egress of a program that makes them are not noted: a location, and what the program does there.
+    /// Why clones from egress of a program that makes them are not noted, so that none of its clones are: a location, and
+    /// what the program does there.
     pub cannot_note: Option<(Location, String)>,
     /// The frames of noted clones from ingress and from egress.
     pub frames: [ClonedFrame; 2],

@@ -159,6 +159,10 @@ impl Place<'_> {
         }
     }
 
+    fn is_clone(&self) -> bool {
+        matches!(self.operation, Operation::Op(Op::Clone { .. }))
+    }
+
     /// Whether a slot may get a value other than 0.
     pub(super) fn may_set(&self, program: &Program, slot: SlotId) -> bool {
         use forebay_ir::Expr;
@@ -353,7 +357,7 @@ impl<'p> Finder<'p> {
             if notes_digests && matches!(place.operation, Operation::Op(Op::Digest { .. })) {
                 continue;
             }
-            if notes_clones && matches!(place.operation, Operation::Op(Op::Clone { .. })) {
+            if notes_clones && place.is_clone() {
                 if let Some(text) = self.clones(route, place) {
                     self.add(ObstacleKind::Leaves, Stops::Some, place.location, text.to_owned());
                 }
@@ -377,7 +381,7 @@ impl<'p> Finder<'p> {
                 continue;
             };
             let request = match &route.cloning.cannot_note {
-                Some(reason) if self.is_clone_after(place) => format!("{request}, and {}", self.sentence(reason)),
+                Some(reason) if place.is_clone() => format!("{request}, and {}", self.sentence(reason)),
                 _ => request.to_owned(),
             };
             let before = changes.before(place.operation).map(|change| ("after", change));
@@ -399,12 +403,6 @@ impl<'p> Finder<'p> {
             Some(place) => format!("{place} {words}"),
             None => format!("the program {words}"),
         }
-    }
-
-    /// Whether a packet is cloned here from egress.
-    fn is_clone_after(&self, place: Place<'p>) -> bool {
-        let is_clone = matches!(place.operation, Operation::Op(Op::Clone { .. }));
-        is_clone && self.behind.iter().any(|other| other.is_same(place))
     }
 
     /// What becomes of a packet that is cloned here, or of its clone, if that takes the slow path, in words.
