@@ -26,6 +26,9 @@ const RECEIVE_BURST: usize = 64;
 /// Bursts that are taken from a port in a round.
 const RECEIVES_MAX: usize = 8;
 
+/// Frames of a stream that a port must accept one by one, after it accepted a part of a burst, before bursts are sent again.
+const SINGLY: usize = 64;
+
 /// Rounds after which the caller is told how far the trial is.
 const ROUNDS_TOLD: u64 = 1 << 12;
 
@@ -233,8 +236,8 @@ struct Run<'a> {
     senders: Vec<Sender<'a>>,
     /// For each stream, the index of its port.
     from: Vec<usize>,
-    /// For each stream, frames that are sent at once at most.
-    bursts: Vec<usize>,
+    /// For each stream, how many of the next frames are sent one by one.
+    singly: Vec<usize>,
     /// For each stream and port, the index of its path.
     path_at: Vec<Vec<Option<usize>>>,
     results: Vec<StreamTrial>,
@@ -294,7 +297,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .map(|stream| port_index(stream.from).unwrap_or(0))
                 .collect(),
-            bursts: vec![plan.burst; streams.len()],
+            singly: vec![0; streams.len()],
             path_at,
             results,
             // Simulated time goes from event to event: that is no pause.
@@ -418,7 +421,8 @@ impl<'a> Run<'a> {
                 continue;
             }
             let port = &mut device.ports[self.from[stream]].port;
-            let limit = self.bursts[stream].min(port.room());
+            let most = if self.singly[stream] > 0 { 1 } else { self.plan.burst };
+            let limit = most.min(port.room());
             let result = &mut self.results[stream];
             let reference = self.reference;
             let measured_before = sender.measured.frames;
@@ -430,6 +434,7 @@ impl<'a> Run<'a> {
             let count = self.out.len();
             let accepted = port.send(&mut self.out, self.start_ns + now_ns)?;
             result.sample(now_ns, &self.plan, accepted as u32, 0);
+            self.singly[stream] = self.singly[stream].saturating_sub(accepted);
             if accepted < count {
                 self.send_singly(stream, (accepted, count));
                 self.refuse(stream, (count - accepted) as u64, measured, now_ns);
@@ -439,15 +444,17 @@ impl<'a> Run<'a> {
     }
 
     /// A port has accepted some frames of a burst. It does not say which: of several lengths perhaps the short ones, as on a
-    /// veth pair whose other end has a smaller MTU. Each is sent alone from now on, so that it is known.
+    /// veth pair whose other end has a smaller MTU. So frames are sent one by one until [`SINGLY`] of them are accepted
+    /// in a row: a port without room for a moment gets bursts again, as one by one the rate may not be reached.
     #[cold]
     fn send_singly(&mut self, stream: usize, (accepted, count): (usize, usize)) {
         let frames = &self.streams[stream].frames;
         let next = self.senders[stream].next_number();
         let length = |number: u64| frames.templates()[frames.template_of(number)].len();
         let mut burst = next.saturating_sub(count as u64)..next;
-        if accepted > 0 && burst.any(|number| length(number) != length(next - 1)) {
-            self.bursts[stream] = 1;
+        let is_in_doubt = accepted > 0 && burst.any(|number| length(number) != length(next - 1));
+        if is_in_doubt || self.singly[stream] > 0 {
+            self.singly[stream] = SINGLY;
         }
     }
 

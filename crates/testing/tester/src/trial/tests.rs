@@ -8,7 +8,7 @@ use crate::results::TrialResults;
 use crate::schedule::{Arrivals, Shape};
 use crate::stream::Rate;
 use forebay_packet::{MemoryPort, Port, PortState, delegate_port};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// What becomes of a frame that is sent.
 #[derive(Clone, Copy, PartialEq)]
@@ -223,6 +223,55 @@ fn refused_frames_in_the_middle_of_bursts_are_known() {
         assert_eq!((found.sent.frames, *expected), (came, came), "{is_checked}");
         assert_eq!(found.sent.bytes, came * 60, "{is_checked}");
     }
+}
+
+/// A port that has no room for the second half of its first burst, and notes how many frames come at once.
+struct Full {
+    port: Box<dyn Port>,
+    sends: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Port for Full {
+    fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError> {
+        let mut sends = self.sends.lock().expect("no panic");
+        sends.push(burst.len());
+        if sends.len() == 1 {
+            burst.truncate(burst.len() / 2);
+        }
+        self.port.send(burst, now_ns)
+    }
+
+    delegate_port!(
+        port: name, receive, counters, state, why_down, readiness, room, is_timer, reads_ids, begin_last_round, flush
+    );
+}
+
+/// One by one the rate may not be reached, so a port that has had no room once gets bursts again.
+#[test]
+fn a_port_without_room_for_a_moment_gets_bursts_again() {
+    let [stream] = streams();
+    let streams = [Stream {
+        frames: Arc::new(Frames::in_turn(vec![vec![0; 60], vec![0; 200]])),
+        arrivals: Arrivals::Bursts(8),
+        ..stream
+    }];
+    let mut device = device::wire(&[1, 2], &[(1, 2)], 4096).in_simulated_time();
+    let spare: Box<dyn Port> = Box::new(MemoryPort::loopback("spare", 1));
+    let port = std::mem::replace(&mut device.ports[0].port, spare);
+    let sends = Arc::new(Mutex::new(Vec::new()));
+    device.ports[0].port = Box::new(Full {
+        port,
+        sends: Arc::clone(&sends),
+    });
+    let plan = Plan { burst: 8, ..PLAN };
+    let mut clock = Clock::Simulated(0);
+    run_trial(&streams, &mut device, None, plan, &mut clock, &mut Silent).expect("a wire");
+    let sends = sends.lock().expect("no panic");
+    let (singly, behind) = sends[1..].split_at(SINGLY);
+    assert!(
+        sends[0] == 8 && singly.iter().all(|count| *count == 1) && behind.contains(&8),
+        "{sends:?}"
+    );
 }
 
 #[test]
