@@ -80,6 +80,11 @@ fn copies_by_one_port_are_due() {
     let lost = cut.injected.as_ref().map_or(0, |injected| injected.lost);
     assert!(lost > 400, "{lost}");
     assert_eq!(counts(&cut), (2000, 2000 - lost, lost, 0));
+    let at_end = cut.trials[0].streams[0].paths[0].lost_at_end;
+    assert!(
+        at_end < 10,
+        "{at_end}: a frame of which one copy came is not lost at the end"
+    );
 }
 
 /// With `check` the reference says where frames come out: a `to` that says something else would be ignored.
