@@ -98,6 +98,23 @@ fn a_test_without_a_program_is_named() {
     );
 }
 
+/// A pass that makes a program do something else is found by leaving it out, which the interpreter, the default, cannot.
+#[test]
+fn a_pass_is_left_out_of_machine_code_alone() {
+    let (folder, program) = (folder(), program());
+    let good = write(folder.path(), "good.stf", GOOD);
+    let command = ["test", &program, &good, "--without-pass", "folding"];
+    let test = |options: &[&str]| forebay(&[&command[..], options].concat());
+    assert_eq!(test(&["--engine", "both"]).code, 0);
+    let refused = test(&[]);
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("--without-pass goes with --engine jit"),
+        "{}",
+        refused.stderr
+    );
+}
+
 #[test]
 fn results_as_json() {
     let folder = folder();

@@ -35,12 +35,19 @@ pub struct Account {
     pub seconds: f64,
 }
 
-/// Sends `packets` packets through the program of a workload, a `share` of them (between 0 and 1) damaged.
+/// Sends `packets` packets through the program of a workload, a `share` of them (between 0 and 1) damaged. Its fast path
+/// is compiled without the passes of `without`.
 ///
 /// # Errors
 /// When the program cannot be loaded, and when the books do not balance.
-pub fn account(workload: &dyn Workload, engine: Engine, packets: u64, share: f64) -> Result<Account, BenchError> {
-    let pipeline = load(workload, engine, PassSet::NONE)?;
+pub fn account(
+    workload: &dyn Workload,
+    engine: Engine,
+    without: PassSet,
+    packets: u64,
+    share: f64,
+) -> Result<Account, BenchError> {
+    let pipeline = load(workload, engine, without)?;
     let count = FRAMES_MAX.min(packets.try_into().unwrap_or(FRAMES_MAX));
     let MixedTraffic { frames, damaged } = mixed(&workload.frames(), count, share, 1);
     let rounds = packets as f64 / count as f64;

@@ -114,7 +114,7 @@ fn every_malformed_packet_is_accounted_for() {
         Box::new(Disaggregate::new(IotScale::default()).expect("possible")),
     ];
     for workload in workloads {
-        let account = account(&*workload, Engine::Jit, 10_000, 0.2).expect("the books balance");
+        let account = account(&*workload, Engine::Jit, PassSet::NONE, 10_000, 0.2).expect("the books balance");
         let dropped: u64 = account.drops.iter().map(|(_, count)| count).sum();
         assert_eq!(account.received, 10_000, "{}", account.name);
         assert_eq!(account.received + account.copies, account.transmitted + dropped);

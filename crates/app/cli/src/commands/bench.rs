@@ -108,10 +108,11 @@ fn measure_all(arguments: &Arguments, groups: &[Group]) -> Result<Status> {
 }
 
 fn account_all(arguments: &Arguments, groups: &[Group], share: f64) -> Result<Status> {
-    let mut accounts = Vec::new();
+    let (mut accounts, without) = (Vec::new(), arguments.passes.without());
     for row in groups.iter().flatten() {
         for engine in &row.engines {
-            let account = account::account(&*row.workload, engine.of_pipeline(), arguments.packets, share)?;
+            let (workload, engine) = (&*row.workload, engine.of_pipeline());
+            let account = account::account(workload, engine, without, arguments.packets, share)?;
             if arguments.json {
                 accounts.push(report::account_json(&account));
             } else {

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use forebay_chip::ChipSpec;
 use forebay_entries::{Test, UnnamedPorts};
 use forebay_ir::Program;
-use forebay_pipeline::{FastPath, NoTrace};
+use forebay_pipeline::{FastPath, NoTrace, PassSet};
 use forebay_stf::Outcome;
 use forebay_trace::{Both, PacketCapture, TracePrinter};
 use serde_json::{Value, json};
@@ -97,6 +97,9 @@ enum Device {
 
 /// Runs the tests.
 pub fn run(arguments: &Arguments) -> Result<Status> {
+    if arguments.engine == Engines::Interp && arguments.passes.without() != PassSet::NONE {
+        bail!("the interpreter has no passes: --without-pass goes with --engine jit or --engine both");
+    }
     let suites = suites(arguments)?;
     if let Some(path) = &arguments.junit {
         files::check_writable(path)?;
