@@ -411,7 +411,7 @@ pub(crate) fn specialised_text(program: &Program, options: &Options) -> Option<S
 }
 
 /// Compiles specialised code once more, and lets `watch` know after each step which one it was. `None` if the program has
-/// none.
+/// none; a program that turns out to be too large has made the steps all the same.
 pub(crate) fn watch_passes(program: &Program, options: &Options, watch: &mut Watch<'_>) -> Option<()> {
     let layout = Layout::of(program).ok()?;
     let (straight, route) = straight_form(program, layout.as_ref(), options).ok()?;
@@ -422,8 +422,15 @@ pub(crate) fn watch_passes(program: &Program, options: &Options, watch: &mut Wat
     if route.is_blocked(straight, options.step_limit) {
         return None;
     }
-    let compiled = compile_fast_path(straight, &route, Order::Cached, options.step_limit, &[], watch);
-    compiled.ok().map(drop)
+    drop(compile_fast_path(
+        straight,
+        &route,
+        Order::Cached,
+        options.step_limit,
+        &[],
+        watch,
+    ));
+    Some(())
 }
 
 fn general(program: &Program, options: &Options) -> Result<Box<GraphCode>, CompileError> {

@@ -1,5 +1,6 @@
 //! The passes that make specialised code, in their order. Packets get the same bytes without any of them, so each can
-//! be left out, to measure it or to find a fault.
+//! be left out, to measure it or to find a fault. [`Watch`] is told of all but `tables-once` and `flow-trail`, which are
+//! decisions within the translation.
 
 macro_rules! passes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal;)+) => {
