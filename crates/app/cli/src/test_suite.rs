@@ -101,7 +101,7 @@ pub fn tests_beside(program: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Every program below the folder that has tests beside it, with them. Tests that belong to no program are named in a
-/// warning: somebody waits for their results.
+/// warning, since their absence from the results is taken for success.
 ///
 /// # Errors
 /// When a folder cannot be listed.

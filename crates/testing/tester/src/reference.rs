@@ -397,7 +397,7 @@ impl Bench {
 mod tests {
     use super::*;
 
-    /// A frame of so many bytes that ends with its tag.
+    /// A frame of this length that ends with its tag.
     fn output(bytes: usize) -> Output {
         Output {
             port: 2,

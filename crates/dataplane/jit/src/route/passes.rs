@@ -35,7 +35,7 @@ passes! {
     /// `route/unrolling.rs`. Programs with loops have no specialised code without it.
     Unrolling = "unrolling", "loops with a known number of rounds become sequences";
     /// `route/specialise.rs`, with the passes of [`forebay_ir::passes`].
-    Folding = "folding", "what is known after a path through the parser is computed";
+    Folding = "folding", "what is certain after a path through the parser is computed beforehand";
     /// `route/jump_threading.rs`. Without it paths are not separated.
     JumpThreading = "jump-threading", "paths that differ in what is known are separated";
     /// `route/live_sets.rs`. Coalescing needs it.
@@ -43,7 +43,7 @@ passes! {
     /// `route/coalescing.rs`.
     Coalescing = "coalescing", "a copied header and its source become one";
     /// `route/look_up_hoisting.rs`.
-    LookUpHoisting = "look-up-hoisting", "packets that wait for a look-up make the next ones, too";
+    LookUpHoisting = "look-up-hoisting", "look-ups of later tables are made where packets wait for an earlier one";
     /// `route/loop_invariant_tables.rs`.
     TablesOnce = "tables-once", "tables that are the same for all copies of a packet are applied once";
     /// `flow_trail.rs`.
