@@ -135,3 +135,20 @@ impl LateFrames {
         self.frames.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chip::arguments_of;
+
+    /// Of those that come to one port at one time the first stays the first, whatever else was put in.
+    #[test]
+    fn late_frames_come_at_their_time_and_in_their_order() {
+        let mut late = LateFrames::default();
+        for (time, port, number) in [(5, 1, 0), (3, 1, 1), (5, 2, 2), (5, 1, 3), (3, 1, 4)] {
+            late.put(time, port, IngressPacket::new(vec![number], arguments_of(port)));
+        }
+        let came = [(3, 1), (3, 1), (5, 2), (5, 1), (5, 1)].map(|(time, port)| late.take(time, port).bytes[0]);
+        assert_eq!((came, late.len()), ([1, 4, 2, 0, 3], 0));
+    }
+}
