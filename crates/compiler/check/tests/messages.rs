@@ -436,6 +436,30 @@ fn what_a_table_did_is_taken_into_account() {
     assert_eq!(codes("", "t.apply(); y = x;"), ["W0703"]);
 }
 
+/// Without a default action NoAction runs on a miss, whether the table lists it or not.
+#[test]
+fn no_action_is_taken_into_account_where_there_is_no_default() {
+    let codes = |listed: &str, cases: &str| {
+        let text = format!(
+            "#include <core.p4>
+             control c(in bit<8> a, out bit<8> y) {{
+             bit<8> x; action set(bit<8> value) {{ x = value; }}
+             table t {{ key = {{ a: exact; }} actions = {{ set; {listed} }} }}
+             apply {{ y = 0; switch (t.apply().action_run) {{ {cases} }} y = x; }} }}"
+        );
+        let found = diagnostics(&text);
+        let codes = found.iter().map(|item| item.code.as_str());
+        codes.collect::<Vec<_>>()
+    };
+    let nothing: [&str; 0] = [];
+    for listed in ["", "NoAction;", "@defaultonly NoAction;"] {
+        assert_eq!(codes(listed, "NoAction: { return; }"), nothing, "{listed}");
+        assert_eq!(codes(listed, "NoAction: { x = 1; } set: { }"), nothing, "{listed}");
+        assert_eq!(codes(listed, "set: { } NoAction: { y = 1; }"), ["W0703"], "{listed}");
+        assert_eq!(codes(listed, "set: { x = 1; }"), ["W0703"], "{listed}");
+    }
+}
+
 #[test]
 fn a_header_that_anything_makes_valid_may_be_used() {
     let codes = |state: &str, apply: &str| {

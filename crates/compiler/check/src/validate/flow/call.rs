@@ -123,11 +123,19 @@ impl<'a> Flow<'a> {
                 runs_on_miss(table, index),
             );
         }
-        if table.actions.is_empty() || table.default_action.is_none() {
+        if table.actions.is_empty() || (table.default_action.is_none() && !self.lists_no_action(table)) {
             applied.ran_nothing(before);
         }
         self.state = applied.after_any_but(&[]);
         self.applied.insert(id, applied);
+    }
+
+    /// Whether NoAction is among the actions of a table: without a default action, it is what runs on a miss.
+    fn lists_no_action(&self, table: &Table) -> bool {
+        table.actions.iter().any(|listed| {
+            let action = &self.program.actions[listed.action.index()];
+            action.control.is_none() && action.name == "NoAction"
+        })
     }
 
     /// What holds after a table that was applied last, by what it did.
