@@ -1,8 +1,9 @@
 //! Headers of a v1model program that the deparser emits in another order than that in which the parser extracts them:
 //! what leaves is no packet that its receiver could read.
 //!
-//! Two headers are compared when one follows the other on each path that has both. A header whose validity the program
-//! sets or copies is left out: it may stand where no packet that arrives has it.
+//! Two headers are compared when one follows the other on each path of the parser that has both, and likewise in the
+//! deparser. A header whose validity the program sets or copies is left out: it may stand where no packet that arrives
+//! has it.
 
 use crate::context::Context;
 use crate::lost;
@@ -10,24 +11,27 @@ use forebay_ir::{Architecture, Body, HeaderId, Op, Role};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Parsers with more blocks are not looked at: the time grows with their square.
+/// Parsers and deparsers with more blocks are not looked at: the time grows with their square.
 const BLOCKS_MAX: usize = 2000;
 
-/// The headers that some path extracts after each header.
+/// The headers that some path extracts, or emits, after each header.
 type Later = BTreeMap<HeaderId, BTreeSet<HeaderId>>;
 
 /// Warns of the first header that is emitted too early; others follow from it.
 pub fn check(cx: &mut Context) {
-    let Some(parser) = cx.program.stages.get(&Role::Parser) else {
+    let stages = &cx.program.stages;
+    let (Some(parser), Some(deparser)) = (stages.get(&Role::Parser), stages.get(&Role::Deparser)) else {
         return;
     };
-    let parser = &cx.program.bodies[parser.index()];
-    if cx.program.architecture != Architecture::V1Model || parser.blocks.len() > BLOCKS_MAX {
+    let [parser, deparser] = [parser, deparser].map(|stage| &cx.program.bodies[stage.index()]);
+    let is_too_large = parser.blocks.len().max(deparser.blocks.len()) > BLOCKS_MAX;
+    if cx.program.architecture != Architecture::V1Model || is_too_large {
         return;
     }
-    if let Some((early, late, span)) = exchanged(cx, &extracted_later(parser)) {
+    if let Some((early, late, span)) = exchanged(cx, &later(parser, extracted), deparser) {
         let name = |header: HeaderId| &cx.program.headers[header.index()].name;
         let (early, late) = (name(early), name(late));
         let message = format!("`{early}` is emitted before `{late}`, but comes after it in packets that arrive");
@@ -38,22 +42,43 @@ pub fn check(cx: &mut Context) {
 }
 
 /// The first header that is emitted before one that it follows, that one, and where it is emitted.
-fn exchanged(cx: &Context, later: &Later) -> Option<(HeaderId, HeaderId, Span)> {
+fn exchanged(cx: &Context, extracted: &Later, deparser: &Body) -> Option<(HeaderId, HeaderId, Span)> {
     let moved = lost::moved(cx);
     let stays = |header: &HeaderId| !moved.contains(&cx.program.headers[header.index()].valid);
-    let emitted: Vec<&(HeaderId, Span)> = cx.emitted.iter().filter(|(header, _)| stays(header)).collect();
-    let follows = |one: HeaderId, other: HeaderId| later.get(&other).is_some_and(|later| later.contains(&one));
-    emitted.iter().enumerate().find_map(|(index, (early, span))| {
-        let after = &emitted[index + 1..];
+    let list: Vec<&(HeaderId, Span)> = cx.emitted.iter().filter(|(header, _)| stays(header)).collect();
+    let order = LazyCell::new(|| later(deparser, emitted));
+    list.iter().enumerate().find_map(|(index, (early, span))| {
+        let after = &list[index + 1..];
         let late = after
             .iter()
-            .find(|(late, _)| follows(*early, *late) && !follows(*late, *early))?;
+            .find(|(late, _)| always_follows(extracted, *early, *late) && always_follows(&order, *late, *early))?;
         Some((*early, late.0, *span))
     })
 }
 
-fn extracted_later(parser: &Body) -> Later {
-    let successors: Vec<Vec<usize>> = parser
+/// Whether a header comes after another one on some path, and before it on none.
+fn always_follows(later: &Later, header: HeaderId, other: HeaderId) -> bool {
+    let follows = |one: HeaderId, other: HeaderId| later.get(&other).is_some_and(|later| later.contains(&one));
+    follows(header, other) && !follows(other, header)
+}
+
+fn extracted(op: &Op) -> Option<HeaderId> {
+    match op {
+        Op::Extract { header, .. } => Some(*header),
+        _ => None,
+    }
+}
+
+fn emitted(op: &Op) -> Option<HeaderId> {
+    match op {
+        Op::Emit { header } => Some(*header),
+        _ => None,
+    }
+}
+
+/// What comes after each header that a body handles by such operations.
+fn later(body: &Body, handled: fn(&Op) -> Option<HeaderId>) -> Later {
+    let successors: Vec<Vec<usize>> = body
         .blocks
         .iter()
         .map(|block| {
@@ -62,25 +87,22 @@ fn extracted_later(parser: &Body) -> Later {
             targets.into_iter().map(|target| target.index()).collect()
         })
         .collect();
-    let extracted: Vec<Vec<HeaderId>> = parser
+    let found: Vec<Vec<HeaderId>> = body
         .blocks
         .iter()
         .map(|block| {
-            let headers = block.statements.iter().filter_map(|statement| match &statement.op {
-                Op::Extract { header, .. } => Some(*header),
-                _ => None,
-            });
+            let headers = block.statements.iter().filter_map(|statement| handled(&statement.op));
             headers.collect()
         })
         .collect();
     let mut later = Later::new();
-    for (block, headers) in extracted.iter().enumerate().filter(|(_, headers)| !headers.is_empty()) {
+    for (block, headers) in found.iter().enumerate().filter(|(_, headers)| !headers.is_empty()) {
         let reached = reachable(&successors, block);
-        let beyond: BTreeSet<HeaderId> = reached.iter().flat_map(|block| &extracted[*block]).copied().collect();
+        let beyond: BTreeSet<HeaderId> = reached.iter().flat_map(|block| &found[*block]).copied().collect();
         for (index, header) in headers.iter().enumerate() {
-            let found = later.entry(*header).or_default();
-            found.extend(&headers[index + 1..]);
-            found.extend(&beyond);
+            let after = later.entry(*header).or_default();
+            after.extend(&headers[index + 1..]);
+            after.extend(&beyond);
         }
     }
     later

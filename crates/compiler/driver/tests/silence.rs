@@ -1,0 +1,68 @@
+//! Correct programs that look like mistakes of which there are warnings: nothing is said about them.
+
+use forebay_driver::{Options, compile};
+use forebay_syntax::render::render_all;
+use forebay_syntax::source::MemorySources;
+
+/// The parts of a program of v1model that a test replaces.
+struct Parts<'a> {
+    states: &'a str,
+    verify: &'a str,
+    ingress: &'a str,
+    compute: &'a str,
+    deparser: &'a str,
+}
+
+impl Default for Parts<'_> {
+    fn default() -> Self {
+        Parts {
+            states: "state start { p.extract(h.a); p.extract(h.b); transition accept; }",
+            verify: "",
+            ingress: "",
+            compute: "",
+            deparser: "p.emit(h.a); p.emit(h.b);",
+        }
+    }
+}
+
+/// What the compiler says about a program.
+fn messages(parts: &Parts) -> String {
+    let text = format!(
+        "#include <core.p4>
+#include <v1model.p4>
+header h_t {{ bit<8> x; bit<8> y; bit<16> sum; }}
+struct H {{ h_t a; h_t b; }}
+struct M {{ }}
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {{ {} }}
+control V(inout H h, inout M m) {{ apply {{ {} }} }}
+control I(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ s.egress_spec = 1; {} }} }}
+control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ }} }}
+control C(inout H h, inout M m) {{ apply {{ {} }} }}
+control D(packet_out p, in H h) {{ apply {{ {} }} }}
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+",
+        parts.states, parts.verify, parts.ingress, parts.compute, parts.deparser
+    );
+    let sources = MemorySources::new().with("main.p4", &text);
+    let compiled = compile("main.p4", &Options::new(&sources));
+    assert!(!compiled.diagnostics.has_errors(), "{text}");
+    if compiled.diagnostics.is_empty() {
+        return String::new();
+    }
+    render_all(&compiled.diagnostics, &compiled.sources)
+}
+
+#[test]
+fn a_deparser_may_choose_between_two_orders() {
+    let emitted = |deparser| {
+        messages(&Parts {
+            deparser,
+            ..Parts::default()
+        })
+    };
+    assert!(emitted("p.emit(h.b); p.emit(h.a);").contains("W0812"));
+    assert_eq!(
+        emitted("if (h.a.x == 1) { p.emit(h.b); p.emit(h.a); } else { p.emit(h.a); p.emit(h.b); }"),
+        ""
+    );
+}
