@@ -66,3 +66,16 @@ fn a_deparser_may_choose_between_two_orders() {
         ""
     );
 }
+
+#[test]
+fn a_field_that_is_not_verified_may_change() {
+    let changed = |ingress| {
+        messages(&Parts {
+            verify: "verify_checksum(true, { h.a.x }, h.a.sum, HashAlgorithm.csum16);",
+            ingress,
+            ..Parts::default()
+        })
+    };
+    assert!(changed("h.a.x = 1;").contains("W0809"));
+    assert_eq!(changed("h.a.y = 1;"), "");
+}

@@ -1,15 +1,15 @@
 //! Checksums of a v1model program that are older than what they are about: ingress or egress changes fields of a header
-//! that came with the packet and leaves with it, and nothing writes the header's checksum. That is a field with such a
-//! name, or one that the program verifies. Programs that recirculate are left out: what they change may be for their own
-//! next pass.
+//! that came with the packet and leaves with it, and nothing writes the header's checksum. That is a field that the
+//! program verifies, which is about the fields that it is verified over, or one with such a name, which is about all.
+//! Programs that recirculate are left out: what they change may be for their own next pass.
 
 use crate::context::Context;
 use crate::lost;
-use forebay_ir::{Architecture, Body, Expr, Header, HeaderField, Op, Role, SlotId};
+use forebay_ir::{Architecture, Body, DataItem, Expr, Header, HeaderField, Op, Role, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Warns of such headers.
 pub fn check(cx: &mut Context) {
@@ -27,14 +27,20 @@ pub fn check(cx: &mut Context) {
         .filter(|(index, _)| *index != parser.index())
         .flat_map(|(_, body)| lost::operations(body).filter_map(|op| op.target()))
         .collect();
-    let verified: BTreeSet<SlotId> = cx.program.bodies.iter().flat_map(verified_by).collect();
-    let is_checksum = |field: &&HeaderField| has_name_of_checksum(field) || verified.contains(&field.slot);
+    let verified = verified(cx);
     let headers = cx.extracted.keys().filter(|header| emitted.contains(*header));
     let warnings: Vec<Diagnostic> = headers
         .filter_map(|header| {
             let header = &cx.program.headers[header.index()];
-            let checksum = header.fields.iter().find(is_checksum)?;
-            let (changed, span) = first_change(cx, header).filter(|_| !written.contains(&checksum.slot))?;
+            let is_verified = |field: &&HeaderField| verified.contains_key(&field.slot);
+            let mut fields = header.fields.iter();
+            let checksum = fields
+                .clone()
+                .find(is_verified)
+                .or_else(|| fields.find(has_name_of_checksum))?;
+            let data = verified.get(&checksum.slot);
+            let is_about = |field: &HeaderField| data.is_none_or(|data| data.contains(&field.slot));
+            let (changed, span) = first_change(cx, header, is_about).filter(|_| !written.contains(&checksum.slot))?;
             Some(warning(cx, header, changed, checksum, span))
         })
         .collect();
@@ -43,27 +49,46 @@ pub fn check(cx: &mut Context) {
     }
 }
 
-/// The fields that a body verifies as checksums.
-fn verified_by(body: &Body) -> impl Iterator<Item = SlotId> {
-    lost::operations(body).filter_map(|op| match op {
-        Op::VerifyChecksum {
-            checksum: Expr::Slot(slot),
+/// The fields that the program verifies as checksums, and what they are verified over.
+fn verified(cx: &Context) -> BTreeMap<SlotId, BTreeSet<SlotId>> {
+    let mut verified = BTreeMap::<SlotId, BTreeSet<SlotId>>::new();
+    for op in cx.program.bodies.iter().flat_map(lost::operations) {
+        if let Op::VerifyChecksum {
+            checksum: Expr::Slot(checksum),
+            data,
             ..
-        } => Some(*slot),
-        _ => None,
-    })
+        } = op
+        {
+            let covered = verified.entry(*checksum).or_default();
+            for item in data {
+                match item {
+                    DataItem::Value(value) => value.for_each_slot(&mut |slot| {
+                        covered.insert(slot);
+                    }),
+                    DataItem::Varbit { value, .. } => {
+                        covered.insert(*value);
+                    }
+                }
+            }
+        }
+    }
+    verified
 }
 
-fn has_name_of_checksum(field: &HeaderField) -> bool {
+fn has_name_of_checksum(field: &&HeaderField) -> bool {
     let name = field.name.to_lowercase();
     ["checksum", "chksum", "cksum", "csum"]
         .iter()
         .any(|word| name.contains(word))
 }
 
-/// The first field of a header that ingress or egress changes, and where.
-fn first_change<'c>(cx: &Context, header: &'c Header) -> Option<(&'c HeaderField, Span)> {
-    let mut fields = header.fields.iter();
+/// The first field of a header, of those that a checksum is about, that ingress or egress changes, and where.
+fn first_change<'c>(
+    cx: &Context,
+    header: &'c Header,
+    is_about: impl Fn(&HeaderField) -> bool,
+) -> Option<(&'c HeaderField, Span)> {
+    let mut fields = header.fields.iter().filter(|field| is_about(field));
     fields.find_map(|field| Some((field, *cx.assigned.get(&field.slot)?)))
 }
 
