@@ -79,3 +79,16 @@ fn a_field_that_is_not_verified_may_change() {
     assert!(changed("h.a.x = 1;").contains("W0809"));
     assert_eq!(changed("h.a.y = 1;"), "");
 }
+
+#[test]
+fn a_checksum_that_was_set_to_0_may_be_among_its_data() {
+    let ingress = |ingress| {
+        messages(&Parts {
+            ingress,
+            compute: "update_checksum(true, { h.a.x, h.a.y, h.a.sum }, h.a.sum, HashAlgorithm.csum16);",
+            ..Parts::default()
+        })
+    };
+    assert!(ingress("").contains("W0814"));
+    assert_eq!(ingress("h.a.sum = 0;"), "");
+}

@@ -47,6 +47,8 @@ pub struct Context<'a> {
     pub emitted: Vec<(ir::HeaderId, Span)>,
     /// The slots that ingress and egress of v1model assign, and where they do so first.
     pub assigned: BTreeMap<ir::SlotId, Span>,
+    /// The Internet checksums that are updated over data that has them in it, and where.
+    pub updated_over_themselves: Vec<(ir::SlotId, Span)>,
     /// The field lists that calls name.
     pub named_lists: crate::externs::traffic::NamedLists,
     /// The table whose action is being lowered, if the data plane may change the table's entries.
@@ -95,6 +97,7 @@ impl<'a> Context<'a> {
             extracted: BTreeMap::new(),
             emitted: Vec::new(),
             assigned: BTreeMap::new(),
+            updated_over_themselves: Vec::new(),
             named_lists: crate::externs::traffic::NamedLists::default(),
             learning: None,
             pending_pairs: Vec::new(),

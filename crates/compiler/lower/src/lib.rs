@@ -91,6 +91,7 @@ pub fn lower(program: &hir::Program, sources: &SourceMap) -> (Option<ir::Program
         order::check(&mut cx);
         stale::check(&mut cx);
         externs::traffic::warn_of_lists(&mut cx);
+        externs::checksum::warn_of_updates(&mut cx);
     }
     let program = (!cx.has_errors()).then_some(cx.program);
     debug_assert!(

@@ -12,6 +12,7 @@ use forebay_ir::{CustomCrc, DataItem, Expr, HashAlgorithm, Op, Role, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
+use std::collections::BTreeSet;
 
 /// An algorithm by its name in `HashAlgorithm` of v1model, `PSA_HashAlgorithm_t` or `PNA_HashAlgorithm_t`. A custom
 /// algorithm gets parameters that the control plane may set.
@@ -65,13 +66,36 @@ pub fn warn_of_other_control(cx: &mut Context, function: &str, span: Span) {
     cx.diagnostics.push(warning.note(note).hint(hint));
 }
 
-/// Warns of an Internet checksum over data that has the checksum in it: the old one would be added.
-fn warn_of_itself(cx: &mut Context, (data, algorithm): (&[DataItem], HashAlgorithm), checksum: &Expr, span: Span) {
+/// Whether an Internet checksum is computed over data that has the checksum in it.
+fn is_of_itself(data: &[DataItem], algorithm: HashAlgorithm, checksum: &Expr) -> bool {
     let is_itself = |item: &DataItem| matches!(item, DataItem::Value(value) if value == checksum);
-    if algorithm == HashAlgorithm::Csum16 && matches!(checksum, Expr::Slot(_)) && data.iter().any(is_itself) {
-        let message = "the checksum is among the data that it is computed from";
-        let warning = Diagnostic::warning(codes::CHECKSUM_OF_ITSELF, span, message);
-        cx.diagnostics.push(warning.hint("leave it out: it counts as 0"));
+    algorithm == HashAlgorithm::Csum16 && matches!(checksum, Expr::Slot(_)) && data.iter().any(is_itself)
+}
+
+/// Warns of an Internet checksum over data that has the checksum in it: the old one is added.
+fn warn_of_itself(cx: &mut Context, span: Span) {
+    let message = "the checksum is among the data that it is computed from";
+    let warning = Diagnostic::warning(codes::CHECKSUM_OF_ITSELF, span, message);
+    cx.diagnostics.push(warning.hint("leave it out: it counts as 0"));
+}
+
+/// Warns of checksums that are updated over themselves, but for those that the program sets to 0: where it does so
+/// before, what is computed is right.
+pub fn warn_of_updates(cx: &mut Context) {
+    let operations = cx.program.bodies.iter().flat_map(crate::lost::operations);
+    let zeroed: BTreeSet<SlotId> = operations
+        .filter_map(|op| match op {
+            Op::Assign {
+                slot,
+                value: Expr::Const(value),
+            } => (value.to_u64_saturating() == 0).then_some(*slot),
+            _ => None,
+        })
+        .collect();
+    for (checksum, span) in std::mem::take(&mut cx.updated_over_themselves) {
+        if !zeroed.contains(&checksum) {
+            warn_of_itself(cx, span);
+        }
     }
 }
 
@@ -97,7 +121,9 @@ pub fn verify(cx: &mut Context, args: &Args, payload: bool) {
     let data = data_items(cx, &data);
     let checksum = args.scalar(cx, 2);
     let algorithm = algorithm_argument(cx, args, 3);
-    warn_of_itself(cx, (&data[..], algorithm), &checksum, args.span(1));
+    if is_of_itself(&data, algorithm, &checksum) {
+        warn_of_itself(cx, args.span(1));
+    }
     graph::emit(
         cx,
         Op::VerifyChecksum {
@@ -118,7 +144,9 @@ pub fn update(cx: &mut Context, args: &Args, payload: bool) {
     let algorithm = algorithm_argument(cx, args, 3);
     let Some(place) = args.place(2) else { return };
     if let Some(Storage::Scalar(slot)) = place.as_storage() {
-        warn_of_itself(cx, (&data[..], algorithm), &Expr::Slot(*slot), args.span(1));
+        if is_of_itself(&data, algorithm, &Expr::Slot(*slot)) {
+            cx.updated_over_themselves.push((*slot, args.span(1)));
+        }
         graph::emit(
             cx,
             Op::UpdateChecksum {

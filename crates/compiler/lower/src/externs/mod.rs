@@ -5,7 +5,7 @@
 //! and to the control plane. [`portable`]: externs that only PSA and PNA have. [`known`]: the names. [`signature`]:
 //! whether an extern that the program declares itself is the architecture's.
 
-mod checksum;
+pub mod checksum;
 mod known;
 pub mod learning;
 mod message;
