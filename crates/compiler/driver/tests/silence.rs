@@ -92,3 +92,16 @@ fn a_checksum_that_was_set_to_0_may_be_among_its_data() {
     assert!(ingress("").contains("W0814"));
     assert_eq!(ingress("h.a.sum = 0;"), "");
 }
+
+#[test]
+fn a_header_that_is_known_to_be_never_valid_may_be_used() {
+    let used = |ingress| {
+        messages(&Parts {
+            states: "state start { p.extract(h.a); transition accept; }",
+            ingress,
+            ..Parts::default()
+        })
+    };
+    assert!(used("h.b.x = 1;").contains("W0710"));
+    assert_eq!(used("@noWarn(\"invalid_header\") { h.b.x = 1; }"), "");
+}

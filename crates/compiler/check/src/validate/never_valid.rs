@@ -6,6 +6,8 @@
 //! value of the type counts for all of them. Only types are looked at that parsers give as out parameters: other
 //! values may come from the architecture.
 
+use super::flow::names_of;
+use crate::annotations;
 use crate::checker::Checker;
 use crate::hir::*;
 use forebay_syntax::ast::{CompositeKind, Direction};
@@ -28,6 +30,7 @@ impl Checker {
             program: &self.program,
             made: HashSet::new(),
             used: Vec::new(),
+            muted: 0,
         };
         uses.everywhere();
         let parsed = uses.given_by_parsers();
@@ -61,6 +64,8 @@ struct Uses<'a> {
     made: HashSet<Member>,
     /// Headers of which a field is read or written, or which are asked whether they are valid, where, and their names.
     used: Vec<(Member, Span, String)>,
+    /// How many of the blocks and states around have a `@noWarn` of these warnings.
+    muted: usize,
 }
 
 impl<'a> Uses<'a> {
@@ -141,6 +146,9 @@ impl<'a> Uses<'a> {
 
     /// A header is used.
     fn note(&mut self, header: &Expr, span: Span) {
+        if self.muted > 0 {
+            return;
+        }
         if let (Some(member), Some(name)) = (self.member(header), name(self.program, header)) {
             self.used.push((member, span, name));
         }
@@ -170,14 +178,25 @@ impl<'a> Uses<'a> {
     }
 
     fn state(&mut self, state: &'a State) {
-        self.statements(&state.statements);
+        self.annotated(&state.annotations, &state.statements);
         if let Transition::Select { keys, .. } = &state.transition {
             keys.iter().for_each(|key| self.expr(key));
         }
     }
 
     fn block(&mut self, block: &'a Block) {
-        self.statements(&block.statements);
+        self.annotated(&block.annotations, &block.statements);
+    }
+
+    /// The statements of what has such annotations.
+    fn annotated(&mut self, annotations: &Annotations, statements: &'a [Statement]) {
+        let is_muted = annotations.iter().any(|annotation| {
+            let text = annotations::string_arg(std::slice::from_ref(annotation), "noWarn");
+            text.is_some_and(|text| names_of(codes::NEVER_VALID).contains(&text))
+        });
+        self.muted += usize::from(is_muted);
+        self.statements(statements);
+        self.muted -= usize::from(is_muted);
     }
 
     fn statements(&mut self, statements: &'a [Statement]) {

@@ -71,10 +71,10 @@ impl Checker {
 }
 
 /// What `@noWarn` calls a warning.
-fn names_of(code: Code) -> &'static [&'static str] {
+pub(super) fn names_of(code: Code) -> &'static [&'static str] {
     match code {
         codes::MAYBE_UNSET | codes::OUT_MAYBE_UNSET => &["uninitialized-use", "uninitialized_use", "uninitialized"],
-        codes::HEADER_IS_INVALID => &["invalid-header", "invalid_header"],
+        codes::HEADER_IS_INVALID | codes::NEVER_VALID => &["invalid-header", "invalid_header"],
         codes::DEPRECATED => &["deprecated"],
         _ => &[],
     }
