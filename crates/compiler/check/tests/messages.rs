@@ -461,6 +461,27 @@ fn no_action_is_taken_into_account_where_there_is_no_default() {
 }
 
 #[test]
+fn no_action_that_stands_in_is_taken_into_account() {
+    let codes = |body: &str| {
+        let text = format!(
+            "#include <core.p4>
+             control c(in bit<8> a, out bit<8> y) {{
+             bit<8> x; action set(bit<8> value) {{ x = value; }}
+             table t {{ key = {{ a: exact; }} actions = {{ set; }} }}
+             apply {{ y = 0; switch (t.apply().action_run) {{ {body} }} }} }}"
+        );
+        let found = diagnostics(&text);
+        let codes = found.iter().map(|item| item.code.as_str());
+        codes.collect::<Vec<_>>()
+    };
+    let nothing: [&str; 0] = [];
+    assert_eq!(codes("set: { y = x; } NoAction: { y = 1; }"), nothing);
+    assert_eq!(codes("NoAction: { y = 1; } default: { y = x; }"), nothing);
+    assert_eq!(codes("set: { y = x; } NoAction: { y = x; }"), ["W0703"]);
+    assert_eq!(codes("set: { y = 1; } default: { y = x; }"), ["W0703"]);
+}
+
+#[test]
 fn a_header_that_anything_makes_valid_may_be_used() {
     let codes = |state: &str, apply: &str| {
         let text = format!(
