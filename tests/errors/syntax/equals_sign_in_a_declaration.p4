@@ -10,3 +10,11 @@ control C(inout S s) = {
         set();
     }
 }
+bit<8> one() = {
+    return 1;
+}
+parser P(in bit<8> x) = {
+    state start = {
+        transition accept;
+    }
+}

@@ -203,6 +203,7 @@ impl ProgramParser<'_> {
 
     fn function(&mut self, result: Type) -> Parsed<DeclarationKind> {
         self.scopes_for_prototype(result, |parser, prototype| {
+            parser.no_assign_before_brace();
             if !parser.at(TokenKind::LeftBrace) {
                 return Err(parser.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the function"));
             }

@@ -18,6 +18,7 @@ enum ParserElement {
 
 impl ProgramParser<'_> {
     pub(super) fn parser_body(&mut self, name: Span) -> Parsed<ParserBody> {
+        self.no_assign_before_brace();
         if !self.at(TokenKind::LeftBrace) {
             let reported = self.unexpected(codes::UNEXPECTED_TOKEN, "`{` and the body of the parser, or `;`");
             if !self.is_brace_missing() {
