@@ -9,6 +9,7 @@ struct Parts<'a> {
     states: &'a str,
     verify: &'a str,
     ingress: &'a str,
+    egress: &'a str,
     compute: &'a str,
     deparser: &'a str,
 }
@@ -19,6 +20,7 @@ impl Default for Parts<'_> {
             states: "state start { p.extract(h.a); p.extract(h.b); transition accept; }",
             verify: "",
             ingress: "",
+            egress: "",
             compute: "",
             deparser: "p.emit(h.a); p.emit(h.b);",
         }
@@ -36,12 +38,12 @@ struct M {{ }}
 parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {{ {} }}
 control V(inout H h, inout M m) {{ apply {{ {} }} }}
 control I(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ s.egress_spec = 1; {} }} }}
-control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ }} }}
+control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ {} }} }}
 control C(inout H h, inout M m) {{ apply {{ {} }} }}
 control D(packet_out p, in H h) {{ apply {{ {} }} }}
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 ",
-        parts.states, parts.verify, parts.ingress, parts.compute, parts.deparser
+        parts.states, parts.verify, parts.ingress, parts.egress, parts.compute, parts.deparser
     );
     let sources = MemorySources::new().with("main.p4", &text);
     let compiled = compile("main.p4", &Options::new(&sources));
@@ -65,6 +67,16 @@ fn a_deparser_may_choose_between_two_orders() {
         emitted("if (h.a.x == 1) { p.emit(h.b); p.emit(h.a); } else { p.emit(h.a); p.emit(h.b); }"),
         ""
     );
+}
+
+#[test]
+fn headers_may_be_exchanged_for_the_next_pass() {
+    let said = messages(&Parts {
+        deparser: "p.emit(h.b); p.emit(h.a);",
+        egress: "if (h.a.x == 1) { recirculate_preserving_field_list(0); }",
+        ..Parts::default()
+    });
+    assert_eq!(said, "");
 }
 
 #[test]

@@ -54,6 +54,12 @@ pub fn moved(cx: &Context) -> BTreeSet<SlotId> {
     cx.program.bodies.iter().flat_map(assigned).collect()
 }
 
+/// Whether the program sends packets back: what leaves a pass may be for the next one alone.
+pub fn recirculates(cx: &Context) -> bool {
+    let mut operations = cx.program.bodies.iter().flat_map(operations);
+    operations.any(|op| matches!(op, Op::Recirculate { .. }))
+}
+
 /// All operations of a body.
 pub fn operations(body: &Body) -> impl Iterator<Item = &Op> {
     body.blocks

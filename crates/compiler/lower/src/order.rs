@@ -3,7 +3,7 @@
 //!
 //! Two headers are compared when one follows the other on each path of the parser that has both, and likewise in the
 //! deparser. A header whose validity the program sets or copies is left out: it may stand where no packet that arrives
-//! has it.
+//! has it. So are programs that recirculate, which may exchange headers for their own next pass.
 
 use crate::context::Context;
 use crate::lost;
@@ -28,7 +28,7 @@ pub fn check(cx: &mut Context) {
     };
     let [parser, deparser] = [parser, deparser].map(|stage| &cx.program.bodies[stage.index()]);
     let is_too_large = parser.blocks.len().max(deparser.blocks.len()) > BLOCKS_MAX;
-    if cx.program.architecture != Architecture::V1Model || is_too_large {
+    if cx.program.architecture != Architecture::V1Model || is_too_large || lost::recirculates(cx) {
         return;
     }
     if let Some((early, late, span)) = exchanged(cx, &later(parser, extracted), deparser) {

@@ -5,7 +5,7 @@
 
 use crate::context::Context;
 use crate::lost;
-use forebay_ir::{Architecture, Body, DataItem, Expr, Header, HeaderField, Op, Role, SlotId};
+use forebay_ir::{Architecture, DataItem, Expr, Header, HeaderField, Op, Role, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -17,8 +17,7 @@ pub fn check(cx: &mut Context) {
     let (Some(parser), Some(deparser)) = (stages.get(&Role::Parser), stages.get(&Role::Deparser)) else {
         return;
     };
-    let recirculates = |body: &Body| lost::operations(body).any(|op| matches!(op, Op::Recirculate { .. }));
-    if cx.program.architecture != Architecture::V1Model || cx.program.bodies.iter().any(recirculates) {
+    if cx.program.architecture != Architecture::V1Model || lost::recirculates(cx) {
         return;
     }
     let emitted = lost::emitted(&cx.program.bodies[deparser.index()]);

@@ -62,7 +62,7 @@ codes! {
     W0811 LOG_VALUES: "log message with other values than places",
         "Each `{}` in the text of log_msg stands for a value of its second argument, in their order. Places without a value stay as they are, and values without a place are left out.";
     W0812 EMITTED_TOO_EARLY: "headers emitted in another order than extracted",
-        "The deparser writes headers in the order in which it emits them. This one is written before another that precedes it in every packet from which the parser extracts both, and the program makes neither of them valid or invalid, so no receiver can read what leaves. `emit` of a struct emits its headers in the order in which the struct declares them.";
+        "The deparser writes headers in the order in which it emits them. This one is written before another that precedes it in every packet from which the parser extracts both, and the program makes neither of them valid or invalid, so no receiver can read what leaves. `emit` of a struct emits its headers in the order in which the struct declares them. Programs that recirculate are not looked at.";
     W0813 SELECTOR_WITHOUT_KEY: "action selector without a selector key",
         "An action selector chooses a member of an entry's group by a hash of the keys whose match kind is selector. The table has none, so the hash is the same for all packets, and so is the member.";
     W0814 CHECKSUM_OF_ITSELF: "checksum over itself",
