@@ -45,7 +45,11 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 ",
         parts.states, parts.verify, parts.ingress, parts.egress, parts.compute, parts.deparser
     );
-    let sources = MemorySources::new().with("main.p4", &text);
+    said_about(&text)
+}
+
+fn said_about(text: &str) -> String {
+    let sources = MemorySources::new().with("main.p4", text);
     let compiled = compile("main.p4", &Options::new(&sources));
     assert!(!compiled.diagnostics.has_errors(), "{text}");
     if compiled.diagnostics.is_empty() {
@@ -77,6 +81,31 @@ fn headers_may_be_exchanged_for_the_next_pass() {
         ..Parts::default()
     });
     assert_eq!(said, "");
+}
+
+/// A program that emits headers in the opposite order.
+fn reversed(headers: usize) -> String {
+    let fields: String = (0..headers).rev().map(|number| format!("h_t h{number}; ")).collect();
+    let extracted: String = (0..headers).map(|number| format!("p.extract(h.h{number}); ")).collect();
+    format!(
+        "#include <v1model.p4>
+header h_t {{ bit<8> x; }}
+struct H {{ {fields} }}
+struct M {{ }}
+parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {{ state start {{ {extracted} transition accept; }} }}
+control V(inout H h, inout M m) {{ apply {{ }} }}
+control I(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ s.egress_spec = 1; }} }}
+control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ }} }}
+control D(packet_out p, in H h) {{ apply {{ p.emit(h); }} }}
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+"
+    )
+}
+
+#[test]
+fn thousands_of_headers_are_not_compared_with_one_another() {
+    assert!(said_about(&reversed(100)).contains("W0812"));
+    assert_eq!(said_about(&reversed(3000)), "");
 }
 
 #[test]

@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Parsers and deparsers with more blocks are not looked at: the time grows with their square.
 const BLOCKS_MAX: usize = 2000;
 
+/// Programs with more headers, or elements of stacks, are not looked at, for the same reason.
+const HEADERS_MAX: usize = 1000;
+
 /// The headers that some path extracts, or emits, after each header.
 type Later = BTreeMap<HeaderId, BTreeSet<HeaderId>>;
 
@@ -27,7 +30,8 @@ pub fn check(cx: &mut Context) {
         return;
     };
     let [parser, deparser] = [parser, deparser].map(|stage| &cx.program.bodies[stage.index()]);
-    let is_too_large = parser.blocks.len().max(deparser.blocks.len()) > BLOCKS_MAX;
+    let is_too_large = parser.blocks.len().max(deparser.blocks.len()) > BLOCKS_MAX
+        || cx.extracted.len().max(cx.emitted.len()) > HEADERS_MAX;
     if cx.program.architecture != Architecture::V1Model || is_too_large || lost::recirculates(cx) {
         return;
     }
