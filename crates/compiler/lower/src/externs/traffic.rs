@@ -122,7 +122,7 @@ pub struct NamedLists {
     numbers: BTreeSet<u32>,
     /// Whether a number is computed, so that it may be any.
     is_computed: bool,
-    /// Where packets are sent back with a list 0 that has no fields.
+    /// Where packets are sent back with a list 0 that has no fields, written as a number.
     sent_back_with_none: Vec<Span>,
 }
 
@@ -141,7 +141,14 @@ fn note_list(cx: &mut Context, list: &Expr, span: Span, function: &str) {
         return;
     }
     if number == 0 && !function.starts_with("clone") {
-        cx.named_lists.sent_back_with_none.push(span);
+        // A name for 0, as a constant or macro, says that it is meant.
+        let has_name = !cx
+            .sources
+            .text(span)
+            .starts_with(|letter: char| letter.is_ascii_digit());
+        if !has_name {
+            cx.named_lists.sent_back_with_none.push(span);
+        }
     } else {
         let warning = empty_list(number, span);
         cx.diagnostics.push(warning);

@@ -40,7 +40,7 @@ codes! {
     E0818 ELEMENT_NAMES: "names that do not fit the elements of a counter",
         "@element_names(\"first\", \"second\") on a counter array names its elements in their order: one name for each. A direct counter has no elements but those of its table's entries.";
     W0801 EMPTY_FIELD_LIST: "no field is in this list",
-        "A packet that is cloned, resubmitted or recirculated keeps the metadata fields that are marked with @field_list and this number. None is, so it keeps nothing. Where a packet is sent back, list 0 without fields says that this is meant, if each list that has fields is named by some call.";
+        "A packet that is cloned, resubmitted or recirculated keeps the metadata fields that are marked with @field_list and this number. None is, so it keeps nothing. Where a packet is sent back, list 0 without fields says that this is meant, if each list that has fields is named by some call or the 0 is a constant with a name.";
     W0802 WRITTEN_IN_VAIN: "metadata written where it has no effect",
         "In ingress `egress_port` is not the packet's way out: the traffic manager sets it from `egress_spec` when the packet goes to egress, whatever ingress has written. In egress the port is chosen already: `egress_spec` has a meaning there only when it is 511, which drops the packet.";
     W0803 KEY_WITHOUT_SELECTOR: "selector key without an action selector",
