@@ -45,16 +45,20 @@ impl Checker {
             let is_never = parsed.contains(member) && !made.contains(member);
             is_never && !said.contains(span) && told.insert(*member)
         });
-        let warnings: Vec<Diagnostic> = never.map(|(_, span, name)| warning(span, &name)).collect();
+        let warnings = never.filter_map(|(_, span, header)| warning(&self.program, span, header));
+        let warnings: Vec<Diagnostic> = warnings.collect();
         warnings.into_iter().for_each(|warning| self.report(warning));
     }
 }
 
-fn warning(span: Span, name: &str) -> Diagnostic {
+fn warning(program: &Program, span: Span, header: &Expr) -> Option<Diagnostic> {
+    let [name, extracted, added] = ["", ".next", "[0]"].map(|element| name(program, header, element));
+    let (name, extracted, added) = (name?, extracted?, added?);
     let message = format!("`{name}` is never valid: no parser extracts it, and nothing else makes it valid");
-    let hint =
-        format!("extract it in a state of the parser: `PACKET.extract({name});`, or add it: `{name}.setValid();`");
-    Diagnostic::warning(codes::NEVER_VALID, span, message).hint(hint)
+    let hint = format!(
+        "extract it in a state of the parser: `PACKET.extract({extracted});`, or add it: `{added}.setValid();`"
+    );
+    Some(Diagnostic::warning(codes::NEVER_VALID, span, message).hint(hint))
 }
 
 /// What a program does with headers.
@@ -62,8 +66,9 @@ struct Uses<'a> {
     program: &'a Program,
     /// Headers that something may make valid.
     made: HashSet<Member>,
-    /// Headers of which a field is read or written, or which are asked whether they are valid, where, and their names.
-    used: Vec<(Member, Span, String)>,
+    /// Headers of which a field is read or written, or which are asked whether they are valid: where, and as which
+    /// places.
+    used: Vec<(Member, Span, &'a Expr)>,
     /// How many of the blocks and states around have a `@noWarn` of these warnings.
     muted: usize,
 }
@@ -145,12 +150,13 @@ impl<'a> Uses<'a> {
     }
 
     /// A header is used.
-    fn note(&mut self, header: &Expr, span: Span) {
-        if self.muted > 0 {
-            return;
-        }
-        if let (Some(member), Some(name)) = (self.member(header), name(self.program, header)) {
-            self.used.push((member, span, name));
+    fn note(&mut self, header: &'a Expr, span: Span) {
+        let has_name = name(self.program, header, "").is_some();
+        if let Some(member) = self.member(header)
+            && has_name
+            && self.muted == 0
+        {
+            self.used.push((member, span, header));
         }
     }
 
@@ -359,16 +365,18 @@ fn is_header(program: &Program, ty: &Type) -> bool {
     }
 }
 
-/// A place as it is written; none for other expressions.
-fn name(program: &Program, place: &Expr) -> Option<String> {
+/// A place as it is written, but for this in place of the index of an element; none for other expressions.
+fn name(program: &Program, place: &Expr, element: &str) -> Option<String> {
     match &place.kind {
         ExprKind::Var(var) => Some(program.vars[var.index()].name.clone()),
         ExprKind::Field(base, index) => {
             let Type::Composite(id, _) = &base.ty else { return None };
             let field = &program.composites[id.index()].fields[*index].name;
-            Some(format!("{}.{field}", name(program, base)?))
+            Some(format!("{}.{field}", name(program, base, element)?))
         }
-        ExprKind::Index(base, _) | ExprKind::StackNext(base) | ExprKind::StackLast(base) => name(program, base),
+        ExprKind::Index(base, _) | ExprKind::StackNext(base) | ExprKind::StackLast(base) => {
+            Some(name(program, base, element)? + element)
+        }
         _ => None,
     }
 }
