@@ -146,3 +146,17 @@ fn a_header_that_is_known_to_be_never_valid_may_be_used() {
     assert!(used("h.b.x = 1;").contains("W0710"));
     assert_eq!(used("@noWarn(\"invalid_header\") { h.b.x = 1; }"), "");
 }
+
+#[test]
+fn the_checksum_of_a_header_that_is_never_valid_is_no_use_of_it() {
+    let used = |ingress| {
+        messages(&Parts {
+            states: "state start { p.extract(h.a); transition accept; }",
+            ingress,
+            compute: "update_checksum(h.b.isValid() && h.a.x == 1, { h.b.x, h.b.y }, h.b.sum, HashAlgorithm.csum16);",
+            ..Parts::default()
+        })
+    };
+    assert_eq!(used(""), "");
+    assert!(used("if (h.b.isValid()) { s.egress_spec = 2; }").contains("W0710"));
+}

@@ -4,13 +4,14 @@
 //!
 //! A header is told by the struct or union type that it is a member of, and its place there: what makes it valid in one
 //! value of the type counts for all of them. Only types are looked at that parsers give as out parameters: other
-//! values may come from the architecture.
+//! values may come from the architecture. To compute or verify a checksum where the header is valid is no use: programs
+//! of one family share it, and not all of them have the header.
 
 use super::flow::names_of;
 use crate::annotations;
 use crate::checker::Checker;
 use crate::hir::*;
-use forebay_syntax::ast::{CompositeKind, Direction};
+use forebay_syntax::ast::{BinaryOp, CompositeKind, Direction};
 use forebay_syntax::codes::check as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 use forebay_syntax::source::Span;
@@ -31,6 +32,7 @@ impl Checker {
             made: HashSet::new(),
             used: Vec::new(),
             muted: 0,
+            guarded: Vec::new(),
         };
         uses.everywhere();
         let parsed = uses.given_by_parsers();
@@ -71,6 +73,8 @@ struct Uses<'a> {
     used: Vec<(Member, Span, &'a Expr)>,
     /// How many of the blocks and states around have a `@noWarn` of these warnings.
     muted: usize,
+    /// The headers that are valid where the calls around do something.
+    guarded: Vec<Member>,
 }
 
 impl<'a> Uses<'a> {
@@ -155,6 +159,7 @@ impl<'a> Uses<'a> {
         if let Some(member) = self.member(header)
             && has_name
             && self.muted == 0
+            && !self.guarded.contains(&member)
         {
             self.used.push((member, span, header));
         }
@@ -302,7 +307,12 @@ impl<'a> Uses<'a> {
             Callee::Function(id) => {
                 let function = &program.functions[id.index()];
                 let is_followed = function.body.is_some() && function.type_params.is_empty();
+                let outside = self.guarded.len();
+                if function.body.is_none() && function.name.contains("_checksum") {
+                    self.guard(&call.args);
+                }
                 self.arguments(&function.params, &call.args, is_followed);
+                self.guarded.truncate(outside);
                 self.make_all(&expr.ty);
             }
             Callee::Action(id) => self.arguments(&program.actions[id.index()].params, &call.args, true),
@@ -330,6 +340,29 @@ impl<'a> Uses<'a> {
             }
             Callee::SetValid(header) | Callee::PushFront(header, _) => self.make(header),
             Callee::SetInvalid(_) | Callee::PopFront(..) | Callee::TableApply(_) => {}
+        }
+    }
+
+    /// The first argument of a checksum is the condition on which it is computed.
+    fn guard(&mut self, args: &[Argument]) {
+        if let Some(Argument::Value(condition)) = args.first() {
+            self.assume(condition);
+        }
+    }
+
+    /// Notes the headers that are valid where a condition holds.
+    fn assume(&mut self, condition: &Expr) {
+        match &condition.kind {
+            ExprKind::Call(call) => {
+                if let Callee::IsValid(header) = &call.callee {
+                    let member = self.member(header);
+                    self.guarded.extend(member);
+                }
+            }
+            ExprKind::Binary(first, links) if links.iter().all(|link| link.op == BinaryOp::And) => {
+                operands(first, links).for_each(|operand| self.assume(operand));
+            }
+            _ => {}
         }
     }
 
