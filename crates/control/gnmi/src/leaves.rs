@@ -259,7 +259,7 @@ pub(crate) fn at_places(interfaces: &[Interface], places: &[usize]) -> Vec<Leaf>
     places.iter().filter_map(|place| at(interfaces, *place)).collect()
 }
 
-/// The most values that so many interfaces can have.
+/// The most values that this number of interfaces can have.
 pub(crate) fn count(interfaces: usize) -> usize {
     interfaces * SCHEMA.len()
 }

@@ -49,7 +49,7 @@ pub type Done<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 /// Work on more values than this is done aside: it takes some milliseconds.
 const SHORT_VALUES: usize = 4096;
 
-/// Does work on up to so many values, aside if that takes long.
+/// Does work on at most this number of values, aside if that takes long.
 async fn work_on<S: Switch, R: Send>(
     (switch, caller): (&S, &S::Caller),
     values: usize,
@@ -63,7 +63,7 @@ async fn work_on<S: Switch, R: Send>(
     result.expect("the work has been done")
 }
 
-/// The most values that so many paths can mean.
+/// The most values that this number of paths can mean.
 fn values_of(switch: &impl Switch, paths: usize) -> usize {
     paths.saturating_mul(leaves::count(switch.interfaces().count()))
 }

@@ -213,7 +213,7 @@ impl<S: Switch> Subscriber<'_, S> {
         self.at(&interfaces, &self.meant(&interfaces))
     }
 
-    /// Does work on the values of so many paths, aside if that takes long.
+    /// Does work on the values of this number of paths, aside if that takes long.
     async fn work_on<R: Send>(&self, paths: usize, work: impl FnOnce() -> R + Send) -> R {
         work_on((self.switch, self.caller), values_of(self.switch, paths), work).await
     }

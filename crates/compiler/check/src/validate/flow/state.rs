@@ -83,7 +83,7 @@ impl State {
 pub(super) struct Applied {
     /// After each of its actions, in their order.
     actions: Vec<Option<State>>,
-    /// After none of them. A `switch` names this by an index behind them, as `NoAction`.
+    /// After none of them: for a `switch`, the action after the last one, `NoAction`.
     nothing: Option<State>,
     /// After a hit.
     pub(super) hit: Option<State>,
