@@ -138,7 +138,42 @@ fn other_formats_are_told_by_their_names() {
     let output = forebay(&["tester", "compare", &file, &file]);
     let said = text(&output.stderr);
     assert!(
-        said.contains("has the format \"forebay-tester/2\"; \"forebay-tester/1\" is expected"),
+        said.contains(
+            "has the format \"forebay-tester/2\"; \"forebay-tester/1\" or \"forebay-evaluation/1\" is expected"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn results_of_evaluations_are_compared() {
+    let experiments = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../experiments");
+    let record = |name: &str| {
+        let path = experiments.join(name).join("result.json");
+        path.to_string_lossy().into_owned()
+    };
+    let sizes = record("operable-table-size");
+    let output = forebay(&["tester", "compare", &sizes, &sizes]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(
+        said.contains("exact, operable size") && said.contains("operable rules"),
+        "{said}"
+    );
+    let output = forebay(&["tester", "compare", &sizes, &record("update-responsiveness")]);
+    assert!(
+        text(&output.stderr).contains("nothing in common"),
+        "{}",
+        text(&output.stderr)
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, result) = (test_file(folder.path(), ""), folder.path().join("result.json"));
+    let result = result.to_string_lossy();
+    forebay(&["tester", "run", &file, "--out", &result]);
+    let output = forebay(&["tester", "compare", &result, &sizes]);
+    let said = text(&output.stderr);
+    assert!(
+        output.status.code() == Some(2) && said.contains("is of a test,"),
         "{said}"
     );
 }

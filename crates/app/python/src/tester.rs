@@ -120,7 +120,7 @@ pub(crate) fn compare_tests(py: Python<'_>, before: &str, after: &str) -> PyResu
     detached(py, || {
         let differences = report::compare::differences(&read(before)?, &read(after)?);
         let json = serde_json::to_string(&differences).map_err(errors::test)?;
-        Ok((json, report::compare::table(&differences)))
+        Ok((json, report::difference::table(&differences)))
     })
 }
 

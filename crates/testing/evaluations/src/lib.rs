@@ -8,6 +8,7 @@
 //! | [`updates`] | how long after a control-plane call packets are treated by the new rule |
 //! | [`ring`] | how many messages a second go through aggregation and disaggregation; [`sockets`]: what a user program reaches |
 //! | [`comparison`] | devices beside one another, by recorded and published figures |
+//! | [`compare`] | two results of one evaluation, side by side |
 //!
 //! A folder of `experiments/` with an `evaluation.toml` ([`Evaluation`]) is one of them, with published values;
 //! [`report`] puts these beside what was measured. The device is a router in memory ([`router`], [`rules`]), or a
@@ -20,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod comparison;
 pub mod control;
 pub mod evaluation;

@@ -3,7 +3,7 @@
 mod support;
 
 use forebay_tester::histogram::{Distribution, Histogram};
-use forebay_tester::report::{self, compare::Difference};
+use forebay_tester::report::{self, difference::Difference};
 use forebay_tester::results::PathResults;
 use forebay_tester::{Results, Session, Silent};
 use support::simulate;
@@ -24,7 +24,7 @@ fn paths(results: &mut Results) -> Vec<&mut PathResults> {
 
 fn difference(before: &Results, after: &Results, quantity: &str) -> Difference {
     let all = report::compare::differences(before, after);
-    let found = all.into_iter().find(|found| found.quantity == quantity);
+    let found = all.into_iter().find(|found| found.quantity.name == quantity);
     found.expect("compared")
 }
 
@@ -78,7 +78,7 @@ fn trials_without_undisturbed_frames_have_no_latency_to_compare() {
     let found = difference(&before, &after, MEDIAN);
     assert_eq!((found.after, found.interval), (None, None));
     assert!(found.before.is_some() && !found.is_significant());
-    let table = report::compare::table(&report::compare::differences(&before, &after));
+    let table = report::difference::table(&report::compare::differences(&before, &after));
     assert!(table.contains("not known: no frame came undisturbed after"), "{table}");
     assert!(!table.contains("-100.0 %"), "{table}");
 }
@@ -178,7 +178,7 @@ fn what_one_of_two_results_has_alone_is_named() {
         ))
     };
     let table = |before: &str, after: &str| {
-        report::compare::table(&report::compare::differences(&streams(before), &streams(after)))
+        report::difference::table(&report::compare::differences(&streams(before), &streams(after)))
     };
     let shown = table("b", "c");
     assert!(

@@ -317,18 +317,18 @@ fn reports_and_comparison() {
     let differences = report::compare::differences(&before, &after);
     let loss = differences
         .iter()
-        .find(|found| found.quantity == "loss ratio")
+        .find(|found| found.quantity.name == "loss ratio")
         .expect("compared");
     assert!(loss.is_significant() && loss.between_trials, "{loss:?}");
-    let interval = |found: &report::compare::Difference| found.interval.expect("three trials on both sides");
+    let interval = |found: &report::difference::Difference| found.interval.expect("three trials on both sides");
     let (low, high) = interval(loss);
     assert!(low < 0.05 && 0.05 < high, "{loss:?}");
     let latency = differences
         .iter()
-        .find(|found| found.quantity == "latency 50 % (ns)")
+        .find(|found| found.quantity.name == "latency 50 % (ns)")
         .expect("compared");
     assert!(interval(latency).0 < interval(latency).1);
-    assert!(report::compare::table(&differences).contains("between trials"));
+    assert!(report::difference::table(&differences).contains("between trials"));
     let same = report::compare::differences(&before, &before);
     assert!(same.iter().all(|found| !found.is_significant()));
 }

@@ -8,6 +8,9 @@ use crate::tester_progress::TestProgress;
 use crate::{files, output, parquet_table};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Subcommand;
+use forebay_evaluations::Found;
+use forebay_evaluations::evaluation::FORMAT as EVALUATION;
+use forebay_evaluations::machine::Machine;
 use forebay_evaluations::updates::Foreign;
 use forebay_files::Folder;
 use forebay_ports::PortSpec;
@@ -130,7 +133,7 @@ struct TestArguments {
 /// Arguments of `forebay tester compare`.
 #[derive(clap::Args)]
 struct CompareArguments {
-    /// Results that --out has written
+    /// Results that --out has written, or the result.json of an evaluation
     #[arg(value_name = "BEFORE.json")]
     before: PathBuf,
     /// Others
@@ -383,14 +386,28 @@ fn read(arguments: &TestArguments) -> Result<Test> {
 }
 
 fn compare(arguments: &CompareArguments) -> Result<Status> {
-    let (before, after) = (results(&arguments.before)?, results(&arguments.after)?);
-    let differences = report::compare::differences(&before, &after);
+    let (before, after) = (record(&arguments.before)?, record(&arguments.after)?);
+    let (differences, wanted) = match (&before, &after) {
+        (Record::Test(before), Record::Test(after)) => (
+            report::compare::differences(before, after),
+            "no stream that was measured in a trial, no goal of a search, no frame size",
+        ),
+        (Record::Evaluation(before), Record::Evaluation(after)) => (
+            forebay_evaluations::compare::differences(before, after),
+            "no case, table, combination or ring that both have measured",
+        ),
+        (Record::Test(_), Record::Evaluation(_)) | (Record::Evaluation(_), Record::Test(_)) => bail!(
+            "{} is of {}, {} of {}: results of the same test or evaluation can be compared",
+            arguments.before.display(),
+            before.what(),
+            arguments.after.display(),
+            after.what()
+        ),
+    };
     if differences.is_empty() {
-        bail!(
-            "the results have nothing in common: no stream that was measured in a trial, no goal of a search, no frame size"
-        );
+        bail!("the results have nothing in common: {wanted}");
     }
-    if let (Some(old), Some(new)) = (&before.machine, &after.machine)
+    if let (Some(old), Some(new)) = (before.machine(), after.machine())
         && !old.is_like(new)
     {
         output::warning(&format!(
@@ -402,25 +419,49 @@ fn compare(arguments: &CompareArguments) -> Result<Status> {
     if arguments.json {
         output::print_json(&json!({ "differences": differences }))?
     } else {
-        output::print(&report::compare::table(&differences))?
+        output::print(&report::difference::table(&differences))?
     }
     Ok(Status::Good)
 }
 
-fn results(path: &Path) -> Result<Results> {
+/// What `--out` of a test, or an evaluation, has written.
+enum Record {
+    Test(Box<Results>),
+    Evaluation(Box<Found>),
+}
+
+impl Record {
+    fn what(&self) -> &'static str {
+        match self {
+            Record::Test(_) => "a test",
+            Record::Evaluation(_) => "an evaluation",
+        }
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        match self {
+            Record::Test(results) => results.machine.as_ref(),
+            Record::Evaluation(found) => Some(&found.machine),
+        }
+    }
+}
+
+fn record(path: &Path) -> Result<Record> {
     let text = files::text(path, "result of the tester")?;
     let is_none = || {
         format!(
-            "{} is no result that `forebay tester --out` has written",
+            "{} is no result that `forebay tester --out` or an evaluation has written",
             path.display()
         )
     };
     let json: Value = serde_json::from_str(&text).with_context(is_none)?;
     // Another format may lack what this one has, which would say less.
     match json.get("format").and_then(Value::as_str) {
-        Some(format) if format != FORMAT => {
-            bail!("{} has the format {format:?}; {FORMAT:?} is expected", path.display())
-        }
-        _ => serde_json::from_value(json).with_context(is_none),
+        Some(EVALUATION) => Ok(Record::Evaluation(serde_json::from_value(json).with_context(is_none)?)),
+        Some(format) if format != FORMAT => bail!(
+            "{} has the format {format:?}; {FORMAT:?} or {EVALUATION:?} is expected",
+            path.display()
+        ),
+        _ => Ok(Record::Test(serde_json::from_value(json).with_context(is_none)?)),
     }
 }

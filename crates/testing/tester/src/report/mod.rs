@@ -2,6 +2,7 @@
 
 mod charts;
 pub mod compare;
+pub mod difference;
 mod html;
 mod text;
 mod timeline;
