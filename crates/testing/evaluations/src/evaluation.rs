@@ -5,10 +5,14 @@ use crate::flows::{self, FlowResult, FlowSetting, Place};
 use crate::frames::frame;
 use crate::machine::Machine;
 use crate::ring::{self, RingFound, RingResult, RingSetting};
+use crate::router::PORTS;
 use crate::table_size::{self, TableResult, TableSetting};
 use crate::updates::{self, Foreign, UpdateResult, UpdateSetting};
 use forebay_ports::PortSpec;
 use forebay_sim::{Library, Problem, key_place, line_of};
+use forebay_tester::clock::Clock;
+use forebay_tester::self_test::SelfTest;
+use forebay_tester::stream::Stream;
 use serde::{Deserialize, Serialize};
 
 /// An evaluation.
@@ -109,6 +113,9 @@ pub struct Found {
     pub title: String,
     pub device: String,
     pub machine: Machine,
+    /// The tester on a wire in memory, before flows or updates were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_test: Option<SelfTest>,
     #[serde(default)]
     pub flows: Vec<FlowResult>,
     #[serde(default)]
@@ -149,6 +156,7 @@ impl Evaluation {
     pub fn run(&self, quick: bool, library: &dyn Library, told: &mut dyn FnMut(&str)) -> Result<Found, String> {
         let settings = self.settings(quick);
         let mut found = self.found(settings.device());
+        found.self_test = settings.self_test(&Place::Memory, told)?;
         if let Some(setting) = &settings.flows {
             for table in &setting.tables {
                 let mut each = |result: &FlowResult| told(&crate::report::flow_line(result));
@@ -192,11 +200,12 @@ impl Evaluation {
         let settings = self.settings(quick);
         settings.lengths_fit(&foreign.interfaces)?;
         let mut found = self.found(device);
+        let place = Place::Interfaces {
+            specs: foreign.interfaces.clone(),
+            rules,
+        };
+        found.self_test = settings.self_test(&place, told)?;
         if let Some(setting) = &settings.flows {
-            let place = Place::Interfaces {
-                specs: foreign.interfaces.clone(),
-                rules,
-            };
             for table in &setting.tables {
                 let mut each = |result: &FlowResult| told(&crate::report::flow_line(result));
                 found.flows.extend(flows::measure(*table, setting, &place, &mut each)?);
@@ -234,6 +243,7 @@ impl Evaluation {
             title: self.title.clone(),
             device: device.to_string(),
             machine: Machine::now(),
+            self_test: None,
             flows: Vec::new(),
             table_size: Vec::new(),
             updates: Vec::new(),
@@ -251,6 +261,19 @@ impl Settings {
             (_, Some(_)) => "figures that other experiments have recorded",
             _ => "Forebay, router in memory",
         }
+    }
+
+    /// Measures the tester itself on a wire, by the clock that measures the switch. The ring has rows of the tester alone,
+    /// and sizes of tables hang on no time.
+    fn self_test(&self, place: &Place, told: &mut dyn FnMut(&str)) -> Result<Option<SelfTest>, String> {
+        let (stream, mut clock): (Stream, Clock) = match (&self.flows, &self.updates) {
+            (Some(flows), _) => (flows.self_test_stream(), flows::clock(place)),
+            (_, Some(updates)) => (updates.self_test_stream(), Clock::machine()),
+            _ => return Ok(None),
+        };
+        let found = SelfTest::measure(&[stream], &PORTS, SelfTest::PLAN, &mut clock)?;
+        found.words().iter().for_each(|words| told(words));
+        Ok(Some(found))
     }
 
     fn check(&self) -> Result<(), String> {

@@ -38,8 +38,11 @@ const DRAIN_NS: u64 = 200_000_000;
 /// Shares of NDR at which latency is measured.
 pub const LOADS: [f64; 2] = [1.0, 0.9];
 
-/// The share of the least highest load of the cases at which all are compared.
+/// The share of the least highest load of the cases at which all are compared, unless the file names a rate.
 const COMMON_SHARE: f64 = 0.5;
+
+/// The highest rate of the self test. Highest loads are searched, so none is known before.
+const SELF_TEST_PPS: f64 = 1e6;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +65,10 @@ pub struct FlowSetting {
     pub trials_s: f64,
     /// The highest load that is tried.
     pub pps_max: f64,
+    /// The rate at which all cases are compared, so that devices are, too; half of the least highest load of the cases
+    /// when it is left out.
+    #[serde(default)]
+    pub common_pps: Option<f64>,
 }
 
 pub(crate) fn one() -> u32 {
@@ -132,6 +139,13 @@ impl FlowSetting {
         }
     }
 
+    /// What the tester is measured with before: the shortest frames, of one flow.
+    pub(crate) fn self_test_stream(&self) -> Stream {
+        let bytes = self.frame_bytes.iter().copied().min().unwrap_or(64);
+        let pps = (self.pps_max / 2.0).min(SELF_TEST_PPS);
+        stream(Kind::Exact, 1, 1, bytes, Rate::Frames(pps))
+    }
+
     /// Whether it can be measured.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (key, number) in [("flows", self.flows), ("turns", self.turns)] {
@@ -141,6 +155,14 @@ impl FlowSetting {
         }
         check_list("tables", &self.tables)?;
         check_list("frame_bytes", &self.frame_bytes)?;
+        if let Some(pps) = self.common_pps
+            && !(1.0..=self.pps_max).contains(&pps)
+        {
+            return Err(format!(
+                "common_pps is {pps}; it is 1 to pps_max, which is {}",
+                self.pps_max
+            ));
+        }
         check_effort(self.seconds, self.trial_s, self.trials_s, self.pps_max)
     }
 
@@ -202,7 +224,7 @@ pub fn measure(
     cases.retain(|case| devices.routers.iter().any(|(rules, _)| *rules == case.rules));
     let mut results = Vec::new();
     for frame_bytes in &setting.frame_bytes {
-        let found = measure_size(&mut devices, table.kind, &cases, *frame_bytes, setting.turns)?;
+        let found = measure_size(&mut devices, table.kind, &cases, *frame_bytes, setting)?;
         found.iter().for_each(&mut *told);
         results.extend(found);
     }
@@ -246,7 +268,7 @@ fn device_with(kind: Kind, rules: u32, place: &Place) -> Result<Device, String> 
 }
 
 /// In memory one thread does all, so its own time is what counts: other processes of the machine take none of it.
-fn clock(place: &Place) -> Clock {
+pub(crate) fn clock(place: &Place) -> Clock {
     match place {
         Place::Memory => Clock::thread(),
         Place::Interfaces { .. } => Clock::machine(),
@@ -262,9 +284,10 @@ fn measure_size(
     kind: Kind,
     cases: &[Case],
     frame_bytes: usize,
-    turns: u32,
+    setting: &FlowSetting,
 ) -> Result<Vec<FlowResult>, String> {
     let Devices { routers, wire } = devices;
+    let turns = setting.turns;
     let mut found: Vec<Offered> = Vec::new();
     for case in cases {
         let Some(router) = routers.iter().position(|(rules, _)| *rules == case.rules) else {
@@ -290,15 +313,15 @@ fn measure_size(
         found.push((router, stream, result));
     }
     for share in LOADS {
-        let all = in_turns(routers, None, &found, turns, |_| share)?;
+        let all = in_turns(routers, None, &found, turns, |result| Some(share * result.ndr_pps?))?;
         for ((.., result), trials) in found.iter_mut().zip(all) {
             result.loads.extend(LoadResult::middle(trials.switch));
         }
     }
     let highest = found.iter().filter_map(|(.., result)| result.ndr_pps);
-    let common_pps = COMMON_SHARE * highest.fold(f64::INFINITY, f64::min);
-    let all = in_turns(routers, wire.as_mut(), &found, turns, |highest_pps| {
-        common_pps / highest_pps
+    let half_pps = COMMON_SHARE * highest.fold(f64::INFINITY, f64::min);
+    let all = in_turns(routers, wire.as_mut(), &found, turns, |result| {
+        setting.common_pps.or(result.ndr_pps.map(|_| half_pps))
     })?;
     for ((.., result), trials) in found.iter_mut().zip(all) {
         result.wire_turns_ns = LoadResult::turns_ns(&trials.wire);
@@ -314,27 +337,27 @@ struct CaseTrials {
     wire: Vec<LoadResult>,
 }
 
-/// Latency of each case at a share of its highest load, in trials that take turns; none where it has no highest load.
-/// In a turn, those on the wire follow those with the switch, which stay as close to one another as without a wire.
+/// Latency of each case at a load, in trials that take turns; none where `pps_of` says none. In a turn, those on the wire
+/// follow those with the switch, which stay as close to one another as without a wire.
 fn in_turns(
     routers: &mut [(u32, Trials)],
     mut wire: Option<&mut Trials>,
     cases: &[Offered],
     turns: u32,
-    share: impl Fn(f64) -> f64,
+    pps_of: impl Fn(&FlowResult) -> Option<f64>,
 ) -> Result<Vec<CaseTrials>, String> {
     let mut all = vec![CaseTrials::default(); cases.len()];
     for _ in 0..turns {
         for ((router, stream, result), trials) in cases.iter().zip(&mut all) {
-            if let Some(pps) = result.ndr_pps {
-                let load = routers[*router].1.load(stream.clone(), share(pps), pps)?;
+            if let Some(pps) = pps_of(result) {
+                let load = routers[*router].1.load(stream.clone(), pps, result.ndr_pps)?;
                 trials.switch.push(load);
             }
         }
         let Some(wire) = wire.as_deref_mut() else { continue };
         for ((_, stream, result), trials) in cases.iter().zip(&mut all) {
-            if let Some(pps) = result.ndr_pps {
-                trials.wire.push(wire.load(stream.clone(), share(pps), pps)?);
+            if let Some(pps) = pps_of(result) {
+                trials.wire.push(wire.load(stream.clone(), pps, result.ndr_pps)?);
             }
         }
     }
@@ -356,6 +379,7 @@ mod tests {
             trial_s: 0.002,
             trials_s: 0.01,
             pps_max: 200_000.0,
+            common_pps: None,
         };
         let table = FullTable {
             kind: Kind::Lpm,
@@ -377,5 +401,13 @@ mod tests {
             );
             assert_eq!(result.wire_turns_ns.len(), 2, "{result:?}");
         }
+        // Devices are compared at a rate that the file names, also those without a load that they carry.
+        let named = FlowSetting {
+            common_pps: Some(1_000.0),
+            ..setting
+        };
+        let results = measure(table, &named, &Place::Memory, &mut |_| ()).expect("a device");
+        let rates = results.iter().filter_map(|result| Some(result.common.as_ref()?.pps));
+        assert_eq!(rates.collect::<Vec<f64>>(), [1_000.0; 4]);
     }
 }

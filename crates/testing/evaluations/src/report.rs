@@ -11,6 +11,7 @@ use crate::trials::LoadResult;
 use crate::updates::{ControlName, UpdateResult};
 use forebay_sim::plot::{Axis, Chart, Point, Series, Style};
 use forebay_tester::histogram::Distribution;
+use forebay_tester::self_test::SelfTest;
 use forebay_tester::stream::wire_bits;
 use std::fmt::Write;
 
@@ -178,6 +179,9 @@ impl Found {
                 self.device,
                 self.machine.words()
             );
+        }
+        for words in self.self_test.iter().flat_map(SelfTest::words) {
+            let _ = writeln!(out, "The tester's {words}.\n");
         }
         self.beside(evaluation, &mut out);
         self.flow_table(&mut out);
@@ -428,8 +432,13 @@ fn flow_figures(result: &FlowResult) -> Vec<Figure> {
         Standing::AtLeast => Standing::Measured,
         standing => standing,
     };
-    for load in &result.loads {
-        let name = Condition::of_share(load.share).name();
+    let loads = result.loads.iter();
+    let loads = loads.map(|load| (Condition::of_share(load.share), load, of_latency));
+    // That rate is far below the highest one, whose standing says nothing of it.
+    let common = result.common.iter();
+    let common = common.map(|load| (Condition::OneRate, load, Standing::Measured));
+    for (condition, load, of_latency) in loads.chain(common) {
+        let name = condition.name();
         let Some(&Distribution { p50_ns, p99_ns, .. }) = load.undisturbed() else {
             continue;
         };
@@ -519,13 +528,17 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     };
     let _ = writeln!(
         out,
-        "| {} | {} | {} | {} | {} | {:.0} % | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} % | {} | {} |",
+        "| {} | {} | {} | {} | {} | {} | {:.3} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} % | {} | {} |",
         result.kind.name(),
         result.case.name,
         result.case.rules,
         result.case.flows,
         result.frame_bytes,
-        100.0 * load.share,
+        if load.share > 0.0 {
+            format!("{:.0} %", 100.0 * load.share)
+        } else {
+            String::new()
+        },
         load.pps / 1e6,
         load.sent,
         load.lost,
@@ -613,6 +626,7 @@ mod tests {
                 title: String::new(),
                 device: String::new(),
                 machine: Machine::now(),
+                self_test: None,
                 flows: Vec::new(),
                 table_size: Vec::new(),
                 updates,

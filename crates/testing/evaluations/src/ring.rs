@@ -202,7 +202,7 @@ fn one(
     let mut loads = Vec::new();
     if let Some(pps) = found.pps {
         for _ in 0..setting.turns {
-            loads.push(trials.load(stream.clone(), SHARE, pps)?);
+            loads.push(trials.load(stream.clone(), SHARE * pps, Some(pps))?);
         }
     }
     let load = LoadResult::middle(loads);

@@ -91,7 +91,7 @@ pub(crate) struct Highest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct LoadResult {
-    /// The load as a share of NDR.
+    /// The load as a share of NDR; 0 where no load was without loss.
     pub share: f64,
     pub pps: f64,
     pub sent: u64,
@@ -251,10 +251,11 @@ impl Trials {
         })
     }
 
-    /// Latency of a stream at a share of its highest load.
-    pub(crate) fn load(&mut self, stream: Stream, share: f64, highest_pps: f64) -> Result<LoadResult, String> {
+    /// Latency of a stream at a load; `highest_pps` is its highest one, if it has any.
+    pub(crate) fn load(&mut self, stream: Stream, pps: f64, highest_pps: Option<f64>) -> Result<LoadResult, String> {
         self.streams = vec![stream];
-        let pps = share * highest_pps;
+        // At the highest load the share is 1, without an error of rounding.
+        let share = highest_pps.map_or(0.0, |highest| (1e9 * pps / highest).round() / 1e9);
         let trial = self
             .trial(pps, self.effort.seconds)
             .map_err(|error| error.to_string())?;

@@ -242,6 +242,13 @@ impl UpdateSetting {
         }
     }
 
+    /// What the tester is measured with before: the packets that come fastest.
+    pub(crate) fn self_test_stream(&self) -> Stream {
+        let bytes = self.frame_bytes.iter().copied().min().unwrap_or(64);
+        let mbps = self.mbps.iter().copied().fold(0.0, f64::max);
+        stream(Kind::Exact, 1, 1, bytes, Rate::Bits(mbps * 1e6))
+    }
+
     /// All combinations. A register has no table whose size could vary.
     pub fn combinations(&self) -> Vec<Combination> {
         let mut all = Vec::new();

@@ -16,7 +16,7 @@
 //! | `/monitor/states` | POST | MAC addresses that devices have found |
 //! | `/monitor/capture` | POST | what a port has received, as pcapng or pcap |
 //! | `/capabilities/version` | GET | the version of the API and of Forebay |
-//! | `/forebay/v1/flows` | GET | distributions of latency and inter-arrival times of each flow: what the API has no fields for |
+//! | `/forebay/v1/flows` | GET | distributions of latency and inter-arrival times of each flow, and the self test: what the API has no fields for |
 //! | `/openapi.json` | GET | all of this for programs |
 //!
 //! # Guarantees

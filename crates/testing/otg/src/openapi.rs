@@ -56,10 +56,14 @@ pub fn document() -> Value {
                 "get": operation("getVersion", "The version of the API and of Forebay", None, &json!({ "type": "object" })),
             },
             "/forebay/v1/flows": {
-                "get": operation("getFlows", "Distributions of latency and inter-arrival times of each flow", None, &json!({
+                "get": operation("getFlows", "Distributions of latency and inter-arrival times of each flow, and the self test of their last start", None, &json!({
                     "type": "object",
                     "required": ["format", "flows"],
-                    "properties": { "format": { "const": "forebay-tester-flows/1" }, "flows": { "type": "array" } },
+                    "properties": {
+                        "format": { "const": "forebay-tester-flows/1" },
+                        "flows": { "type": "array" },
+                        "self_test": { "type": ["object", "null"] },
+                    },
                 })),
             },
         },

@@ -7,6 +7,9 @@ use crate::metrics::{FLOW_METRICS, PORT_METRICS, keep_fields};
 use crate::neighbours::Ping;
 use crate::node::{Node, Wrong};
 use crate::{API_VERSION, API_VERSIONS};
+use forebay_tester::clock::Clock;
+use forebay_tester::self_test::SelfTest;
+use forebay_tester::stream::Stream;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -50,6 +53,8 @@ impl From<String> for Answer {
 pub struct Generator {
     engine: Engine,
     config: Config,
+    /// The tester on a wire, when flows of this configuration were started last.
+    self_test: Option<SelfTest>,
 }
 
 impl Generator {
@@ -61,6 +66,7 @@ impl Generator {
         Ok(Generator {
             engine: Engine::start(devices)?,
             config: Config::default(),
+            self_test: None,
         })
     }
 
@@ -127,7 +133,7 @@ impl Generator {
         self.engine
             .ask(|answer| Command::Configure(Box::new(config.clone()), answer))??;
         let warnings = config.warnings.clone();
-        self.config = config;
+        (self.config, self.self_test) = (config, None);
         Ok(Answer::Json(json!({ "warnings": warnings })))
     }
 
@@ -139,7 +145,7 @@ impl Generator {
         Ok(Answer::Json(json!({ "warnings": [] })))
     }
 
-    fn control(&self, node: &Node<'_>) -> Result<Answer, Answer> {
+    fn control(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "traffic", "port", "protocol"])?;
         let (choice, chosen) = node.choice("traffic")?;
         match choice {
@@ -150,7 +156,7 @@ impl Generator {
         }
     }
 
-    fn traffic(&self, node: &Node<'_>) -> Result<Answer, Answer> {
+    fn traffic(&mut self, node: &Node<'_>) -> Result<Answer, Answer> {
         node.object(&["choice", "flow_transmit"])?;
         let (choice, chosen) = node.choice("flow_transmit")?;
         if choice != "flow_transmit" {
@@ -173,8 +179,28 @@ impl Generator {
         if matches!(transmit, Transmit::Start | Transmit::Resume) {
             self.routers_of(&flows)?;
         }
+        let doubts = match transmit {
+            Transmit::Start => self.test_tester(&flows)?,
+            Transmit::Stop | Transmit::Pause | Transmit::Resume => Vec::new(),
+        };
         self.engine.ask(|answer| Command::Transmit(flows, transmit, answer))?;
-        Ok(Answer::Json(json!({ "warnings": [] })))
+        Ok(Answer::Json(json!({ "warnings": doubts })))
+    }
+
+    /// Measures the tester itself with these flows on a wire in memory, before they start, and says what is wrong with it.
+    /// While other flows send it would disturb them, so then it does not.
+    fn test_tester(&mut self, flows: &[usize]) -> Result<Vec<String>, Answer> {
+        let snapshot = self.engine.ask(Command::Metrics)?;
+        let streams = flows.iter().map(|flow| self.config.flows[*flow].stream.clone());
+        let streams: Vec<Stream> = streams.collect();
+        if streams.is_empty() || snapshot.flows.iter().any(|flow| flow.is_sending) {
+            return Ok(Vec::new());
+        }
+        let ports: Vec<u32> = (0..).take(self.config.ports.len()).collect();
+        let found = SelfTest::measure(&streams, &ports, SelfTest::PLAN, &mut Clock::machine())?;
+        let doubts = found.doubts();
+        self.self_test = Some(found);
+        Ok(doubts)
     }
 
     fn ports(&self, node: &Node<'_>) -> Result<Answer, Answer> {
@@ -454,6 +480,8 @@ impl Generator {
 
     fn distributions(&self) -> Result<Answer, Answer> {
         let snapshot = self.engine.ask(Command::Metrics)?;
-        Ok(Answer::Json(snapshot.distributions(&self.config)))
+        let mut distributions = snapshot.distributions(&self.config);
+        distributions["self_test"] = json!(self.self_test);
+        Ok(Answer::Json(distributions))
     }
 }

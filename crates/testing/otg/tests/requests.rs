@@ -211,6 +211,9 @@ fn a_flow_is_sent_captured_and_measured() {
     assert_eq!(ports["port_metrics"][1]["frames_rx"], "500");
     let distributions = done(generator.request("GET", "/forebay/v1/flows", &Value::Null));
     assert_eq!(distributions["flows"][0]["latency"]["count"], 500);
+    let own = &distributions["self_test"];
+    assert_eq!(own["lost"], 0, "{own}");
+    assert!(own["pps"].as_f64() > Some(0.0), "{own}");
 }
 
 /// Scripts start protocols before they send, whether the configuration has devices or not.

@@ -5,10 +5,12 @@ use crate::histogram::{Distribution, Histogram};
 use crate::impairment::Injected;
 use crate::machine::Machine;
 use crate::on_chip::ChipRemarks;
+use crate::one_by_one::OneByOne;
 use crate::path::Path;
 use crate::reference::Reference;
 use crate::search::SearchResults;
 use crate::search::rfc2544::SizeResults;
+use crate::self_test::SelfTest;
 use crate::stream::Stream;
 use crate::trial::{Plan, StreamTrial, Trial};
 use forebay_sim::Backlog;
@@ -66,26 +68,6 @@ pub struct Results {
     pub chip: Option<ChipRemarks>,
 }
 
-/// What the tester measures when there is nothing to be measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub struct SelfTest {
-    /// The least that the tester can measure.
-    pub floor_ns: u64,
-    /// The median: what the tester itself adds to a latency.
-    pub bias_ns: u64,
-    pub p99_ns: u64,
-    pub p99_9_ns: u64,
-    /// Frames a second that were sent and measured.
-    pub pps: f64,
-    pub lost: u64,
-    pub lateness_p99_ns: u64,
-    pub disturbed_share: f64,
-    /// Frames that were due and could not be sent.
-    #[serde(default)]
-    pub unsent: u64,
-}
-
 /// Frames of a stream that must be due in a trial for its `shape` to be more than 0 there: sums are rounded.
 const DUE_MIN: f64 = 1e-6;
 
@@ -105,6 +87,9 @@ pub struct TrialResults {
     pub streams: Vec<StreamResults>,
     /// What the device dropped meanwhile, by reason.
     pub drops: Vec<(String, u64)>,
+    /// What became of the frames of streams that lost some when each was sent once more, alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_by_one: Vec<OneByOne>,
     /// Frames that came and were not sent in this trial.
     pub foreign: u64,
     pub polling: PollingResults,
@@ -274,6 +259,7 @@ impl TrialResults {
             warm_up_s: Some(trial.plan.warm_up_ns as f64 / 1e9),
             streams,
             drops: std::mem::take(&mut trial.drops),
+            one_by_one: Vec::new(),
             foreign: trial.foreign,
             polling: PollingResults {
                 gaps: trial.polling.gaps.summary(),
@@ -440,7 +426,7 @@ fn check(index: usize, stream: &Stream, result: &StreamTrial, reference: &Refere
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

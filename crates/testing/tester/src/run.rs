@@ -2,24 +2,22 @@
 
 use crate::clock::Clock;
 use crate::device::Device;
-use crate::histogram::Histogram;
 use crate::impairment::Injected;
 use crate::line_rate;
 use crate::machine::Machine;
+use crate::one_by_one;
 use crate::reference::Reference;
-use crate::results::{FORMAT, Results, SelfTest, TrialResults};
+use crate::results::{FORMAT, Results, TrialResults};
 use crate::schedule::Shape;
 use crate::search::{
     Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, has_frames, rfc2544, rfc2889, search, search_and_confirm,
 };
+use crate::self_test::SelfTest;
 use crate::setup::{NO_RATE, Target, Test};
 use crate::stream::Stream;
-use crate::trial::{Plan, Progress, Silent, run_trial};
+use crate::trial::{Plan, Progress, run_trial};
 use forebay_sim::Problem;
 use std::time::{Duration, Instant};
-
-/// The longest self test.
-const SELF_TEST_NS_MAX: u64 = 200_000_000;
 
 /// How many loads lie between the least and the highest when the file does not name the least.
 const SEARCH_RANGE: f64 = 1000.0;
@@ -95,25 +93,15 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When a port is out of order, in words.
     pub fn self_test(&self) -> Result<Option<SelfTest>, String> {
+        self.self_test_of(&self.streams)
+    }
+
+    fn self_test_of(&self, streams: &[Stream]) -> Result<Option<SelfTest>, String> {
         if self.device.is_simulated {
             return Ok(None);
         }
-        let plan = self.test.plan();
-        let plan = Plan {
-            warm_up_ns: SELF_TEST_NS_MAX / 4,
-            duration_ns: plan.duration_ns.min(SELF_TEST_NS_MAX),
-            sample_ns: 0,
-            ..plan
-        };
-        let (mut wire, mut clock) = (self.test.wire(), Clock::machine());
-        let trial = run_trial(&self.streams, &mut wire, None, plan, &mut clock, &mut Silent);
-        let mut trial = trial.map_err(|error| error.to_string())?;
-        Ok(Some(SelfTest::of(&TrialResults::new(
-            &self.streams,
-            &self.test.ports,
-            &mut trial,
-            None,
-        ))))
+        let found = SelfTest::measure(streams, &self.test.ports, self.test.plan(), &mut Clock::machine())?;
+        Ok(Some(found))
     }
 
     /// Runs a trial.
@@ -158,6 +146,7 @@ impl<'a> Session<'a> {
             let mut trial = self.trial(self.test.plan(), progress)?;
             if trial.lost() > 0 {
                 trial.doubts.extend(self.test.too_long_to_come_back(&self.streams));
+                self.send_one_by_one(&mut trial);
             }
             let was_stopped = trial.was_stopped;
             results.trials.push(trial);
@@ -166,6 +155,29 @@ impl<'a> Session<'a> {
             }
         }
         Ok(self.finished(results))
+    }
+
+    /// Sends the frames of streams that have lost some once more, each alone, where the device says why it drops. Frames that
+    /// an impairment loses, or that wait for others as messages do, would say nothing.
+    fn send_one_by_one(&mut self, trial: &mut TrialResults) {
+        if trial.was_stopped || !self.device.counts_drops() || !self.test.file.impairment.is_empty() {
+            return;
+        }
+        let plan = one_by_one::plan(self.test.plan(), !matches!(self.test.target, Target::Interfaces(_)));
+        let streams = self.streams.iter().zip(&trial.streams).enumerate();
+        for (index, (stream, found)) in streams {
+            if stream.messages.is_some() || found.paths.iter().all(|path| path.lost == 0) {
+                continue;
+            }
+            let plan = Plan {
+                number: self.trials,
+                ..plan
+            };
+            let reference = self.reference.as_ref();
+            let found = one_by_one::send((index, stream), &mut self.device, reference, plan, &mut self.clock);
+            self.trials += found.tried;
+            trial.one_by_one.push(found);
+        }
     }
 
     /// Runs the search of the file, after a self test. One that is stopped, or whose interfaces lose their links, has what
@@ -256,7 +268,7 @@ impl<'a> Session<'a> {
         rfc2544::test_size(self, size, &goals, &limits, scale, progress)
     }
 
-    /// Runs the tests of RFC 2889 for a bridge that learns. Those that end early have what was known by then:
+    /// Runs the tests of RFC 2889 for a bridge that learns, after a self test. Those that end early have what was known by then:
     /// [`Results::ended_by`].
     ///
     /// # Errors
@@ -266,7 +278,7 @@ impl<'a> Session<'a> {
         let entry = entry
             .ok_or("the tests of RFC 2889 need a table [rfc2889] in the file")?
             .get_ref();
-        let mut results = self.results_without_self_test();
+        let mut results = self.results_of(&[rfc2889::test_stream(entry)])?;
         let found = rfc2889::test(self, entry, progress)?;
         results.ended_by = found.ended_by.clone();
         results.rfc2889 = Some(found);
@@ -391,22 +403,20 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Results without trials, with a self test.
+    /// Results without trials, after a self test with the streams of the file.
     fn results(&self) -> Result<Results, String> {
-        Ok(Results {
-            self_test: self.self_test()?,
-            ..self.results_without_self_test()
-        })
+        self.results_of(&self.streams)
     }
 
-    fn results_without_self_test(&self) -> Results {
-        Results {
+    /// Results without trials, after a self test with these streams.
+    fn results_of(&self, streams: &[Stream]) -> Result<Results, String> {
+        Ok(Results {
             format: FORMAT.to_string(),
             description: self.test.file.description.clone(),
             device: self.device.description.clone(),
             seed: self.test.file.seed,
             machine: (!self.device.is_simulated).then(Machine::now),
-            self_test: None,
+            self_test: self.self_test_of(streams)?,
             trials: Vec::new(),
             searches: Vec::new(),
             rfc2544: Vec::new(),
@@ -414,7 +424,7 @@ impl<'a> Session<'a> {
             ended_by: None,
             injected: None,
             chip: self.test.chip(),
-        }
+        })
     }
 
     /// Results with what is known at the end.
@@ -487,27 +497,6 @@ impl Measurer for SessionMeasurer<'_, '_> {
 
     fn ended_by(&self) -> Option<String> {
         self.ended_by.clone()
-    }
-}
-
-impl SelfTest {
-    /// From a trial with a wire.
-    fn of(trial: &TrialResults) -> SelfTest {
-        let paths = || trial.streams.iter().flat_map(|stream| &stream.paths);
-        let mut latency = Histogram::default();
-        paths().for_each(|path| latency.add(&path.latency_all.to_histogram()));
-        let lateness = trial.streams.iter().map(|stream| stream.lateness.p99_ns);
-        SelfTest {
-            floor_ns: latency.min(),
-            bias_ns: latency.quantile(0.5),
-            p99_ns: latency.quantile(0.99),
-            p99_9_ns: latency.quantile(0.999),
-            pps: paths().map(|path| path.received_pps).sum(),
-            lost: trial.lost(),
-            lateness_p99_ns: lateness.max().unwrap_or(0),
-            disturbed_share: trial.polling.disturbed_share,
-            unsent: trial.unsent(),
-        }
     }
 }
 

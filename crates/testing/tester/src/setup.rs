@@ -181,7 +181,7 @@ impl Test {
     pub fn device(&self) -> Result<Device, String> {
         let queue = *self.file.device.queue_packets.get_ref();
         let mut device = match &self.target {
-            Target::Wire => device::wire(&self.ports, &self.pairs(), queue),
+            Target::Wire => device::wire(&self.ports, &device::pairs_of(&self.streams), queue),
             Target::Program => {
                 let (pipeline, name) = self.program()?;
                 let mut device = device::program(pipeline, &self.ports, queue, 0);
@@ -300,19 +300,6 @@ impl Test {
         Ok((pipeline, format!("{}, {engine},", loaded.path)))
     }
 
-    /// A wire with the ports of the test.
-    pub fn wire(&self) -> Device {
-        device::wire(&self.ports, &self.pairs(), *self.file.device.queue_packets.get_ref())
-    }
-
-    /// Frames of a stream without `to` may come out anywhere, so where those of others by its port do.
-    fn pairs(&self) -> Vec<(u32, u32)> {
-        let told = self.streams.iter().filter_map(|stream| Some((stream.from, stream.to?)));
-        let own = self.streams.iter().map(|stream| (stream.from, stream.from));
-        let own = own.filter(|(from, _)| !told.clone().any(|(other, _)| other == *from));
-        told.clone().chain(own).collect()
-    }
-
     /// What must come out for the frames of these streams, when they are to be checked: what the reference executor
     /// says, or, of a wire, what was sent.
     ///
@@ -323,7 +310,7 @@ impl Test {
             return Ok(None);
         }
         if matches!(self.target, Target::Wire) {
-            return Reference::of_wire(&self.ports, &self.pairs(), streams).map(Some);
+            return Reference::of_wire(&self.ports, &device::pairs_of(&self.streams), streams).map(Some);
         }
         let Some(loaded) = &self.loaded else { return Ok(None) };
         Reference::new(loaded.reference()?, &self.ports, streams).map(Some)

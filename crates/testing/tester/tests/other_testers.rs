@@ -295,6 +295,7 @@ fn every_field_of_the_results_is_described() {
         learning_rate_limited_by: LimitedBy::Device,
         broadcast_pps: None,
         broadcast_limited_by: LimitedBy::Device,
+        broadcast_search: None,
         attempts: Vec::new(),
         ended_by: None,
     };

@@ -4,7 +4,8 @@ mod support;
 
 use forebay_pipeline::Pipeline;
 use forebay_sim::Library;
-use forebay_tester::{Progress, Session, Silent, parser_paths};
+use forebay_tester::one_by_one::OneByOne;
+use forebay_tester::{Progress, Session, Silent, parser_paths, report};
 use std::sync::Arc;
 use support::{Repository, read, run, simulate};
 
@@ -54,6 +55,37 @@ fn frames_are_compared_with_the_reference() {
     assert!(streams[2].paths.is_empty());
     assert!(found.trials[0].is_perfect());
     assert_eq!(found.trials[0].drops, [("ingress_drop".to_string(), 50)]);
+}
+
+/// Frames without a route, some that leave by the other port, and some that come: alone in the device, each says why it
+/// was lost.
+#[test]
+fn lost_frames_are_sent_once_more_each_alone() {
+    let other = "[[traffic]]\nname = \"b\"\nfrom = 1\nto = 3\npps = 1000\nframe = { udp = { bytes = 60, destination = \"11.0.0.0\" } }\n\
+                 [[traffic]]\nname = \"c\"\nfrom = 1\nto = 3\npps = 1000\nframe = { udp = { bytes = 60, destination = \"10.0.2.0\" } }\n";
+    let found = simulate(&(l3fwd("ports = [2]", "to = 3\nflows = { count = 512 }") + other));
+    let [elsewhere, dropped] = &found.trials[0].one_by_one[..] else {
+        panic!("{:?}", found.trials[0].one_by_one)
+    };
+    let counts = |found: &OneByOne| (found.frames, found.tried, found.came_back);
+    let reasons = |found: &OneByOne| {
+        let reasons = found.dropped.iter();
+        reasons.map(|own| (own.reason.clone(), own.frames)).collect::<Vec<_>>()
+    };
+    assert_eq!((elsewhere.stream.as_str(), counts(elsewhere)), ("a", (512, 256, 128)));
+    assert_eq!(reasons(elsewhere), [("came out by another port".to_string(), 128)]);
+    assert_eq!((dropped.stream.as_str(), counts(dropped)), ("b", (1, 1, 0)));
+    assert_eq!(reasons(dropped), [("ingress_drop".to_string(), 1)]);
+    assert!(dropped.dropped[0].frame.contains("0b000000"), "{dropped:?}");
+    let text = report::text(&found);
+    assert!(
+        text.contains("a: 256 of its 512 different frames were sent once more, each alone; 128 came back"),
+        "{text}"
+    );
+    assert!(text.contains("  ingress_drop: 1, the first is frame 0: "), "{text}");
+    // What the reference drops is not lost, so nothing is sent again.
+    let checked = simulate(&(l3fwd("check = true", "flows = { count = 512 }") + &other.replace("to = 3\n", "")));
+    assert!(checked.trials[0].is_perfect() && checked.trials[0].one_by_one.is_empty());
 }
 
 /// A program may send a frame several times by one port, as a mirror does: its copies are due, and others are not.

@@ -101,6 +101,7 @@ fn broadcast_frames_that_are_not_sent_are_the_testers_limit() {
     let test = read(&text);
     let results = Session::open(&test).expect("a device").rfc2889(&mut Silent);
     let results = results.expect("results");
+    assert!(results.self_test.is_some(), "by the machine's clock");
     let found = results.rfc2889.as_ref().expect("of a bridge");
     assert_eq!(found.broadcast_limited_by, LimitedBy::Tester, "{found:?}");
     let text = report::text(&results);
@@ -117,6 +118,27 @@ fn a_bridge_with_room_for_all_has_at_least_as_many() {
         "{:?}",
         found.attempts
     );
+}
+
+/// Attempts and loads stand one after the other: each is a slice with its name.
+#[test]
+fn attempts_and_broadcast_loads_are_in_the_timeline() {
+    let test = read(&bridge(100, 1000));
+    let session = Session::open(&test).expect("a device");
+    let results = session.in_simulated_time().rfc2889(&mut Silent).expect("results");
+    assert_eq!(results.self_test, None, "in simulated time");
+    let found = results.rfc2889.as_ref().expect("of a bridge");
+    assert!(
+        found.attempts.iter().all(|attempt| attempt.seconds > 0.0),
+        "{:?}",
+        found.attempts
+    );
+    let loads = found.broadcast_search.as_ref().map_or(0, |search| search.trials.len());
+    let timeline: serde_json::Value = serde_json::from_str(&report::timeline(&results)).expect("JSON");
+    let slices = timeline["traceEvents"].as_array().expect("events");
+    let slices = slices.iter().filter(|event| event["ph"] == "X").count();
+    assert!(loads > 0);
+    assert_eq!(slices, found.attempts.len() + loads);
 }
 
 /// Each attempt has a device of its own.

@@ -20,7 +20,7 @@ pub(crate) use interfaces::too_long;
 pub use interfaces::{frames_fit, interface_exists, interfaces, wait_for_links};
 pub use program::{chain, program};
 pub use slow::{Processor, slow};
-pub use wire::{end_of, wire};
+pub use wire::{end_of, pairs_of, wire};
 
 use crate::impairment::{Impaired, Impairment, Injected, SharedHeld, SharedInjected};
 use forebay_chip::Framing;
@@ -160,6 +160,11 @@ impl Device {
     /// Packets that it dropped so far, by reason.
     pub fn drops(&self) -> Vec<(String, u64)> {
         self.inside.as_ref().map(|inside| inside.drops()).unwrap_or_default()
+    }
+
+    /// Whether the reasons of its drops are known.
+    pub(crate) fn counts_drops(&self) -> bool {
+        self.inside.is_some()
     }
 
     /// Packets inside now, where the device counts them.

@@ -1,6 +1,7 @@
 //! A wire between ports: what is sent by one comes back by another at once.
 
 use super::{Device, Inside, memory_ports};
+use crate::stream::Stream;
 use forebay_packet::{Burst, MemoryPort, Port};
 
 /// Packets that are moved at once.
@@ -27,6 +28,15 @@ pub fn wire(numbers: &[u32], pairs: &[(u32, u32)], queue_packets: usize) -> Devi
 pub fn end_of(number: u32, pairs: &[(u32, u32)]) -> u32 {
     let pair = pairs.iter().find(|(from, _)| *from == number);
     pair.map_or(number, |(_, to)| *to)
+}
+
+/// The wires that streams ask for: from the port that each is sent by to that where its frames are expected. Frames of a
+/// stream without `to` may come out anywhere, so where those of others by its port do, or by its own port.
+pub fn pairs_of(streams: &[Stream]) -> Vec<(u32, u32)> {
+    let told = streams.iter().filter_map(|stream| Some((stream.from, stream.to?)));
+    let own = streams.iter().map(|stream| (stream.from, stream.from));
+    let own = own.filter(|(from, _)| !told.clone().any(|(other, _)| other == *from));
+    told.clone().chain(own).collect()
 }
 
 const DESCRIPTION: &str = "a wire in memory";

@@ -4,10 +4,12 @@ use super::wrong_frame::wrong_frame;
 use super::{bits, rate, time};
 use crate::histogram::Distribution;
 use crate::on_chip::ChipRemarks;
-use crate::results::{PathResults, ReorderingResults, Results, SelfTest, StreamResults, TrialResults};
+use crate::one_by_one::OneByOne;
+use crate::results::{PathResults, ReorderingResults, Results, StreamResults, TrialResults};
 use crate::search::rfc2544::{BackToBack, SizeResults};
 use crate::search::rfc2889::BridgeResults;
 use crate::search::{Confirmed, LimitedBy, SearchResults};
+use crate::self_test::SelfTest;
 use std::fmt::Write;
 
 /// Rows of a histogram.
@@ -22,8 +24,8 @@ pub fn text(results: &Results) -> String {
     if let Some(machine) = &results.machine {
         let _ = writeln!(out, "  machine: {}", machine.words());
     }
-    if let Some(own) = &results.self_test {
-        self_test(own, &mut out);
+    for words in results.self_test.iter().flat_map(SelfTest::words) {
+        let _ = writeln!(out, "  {words}");
     }
     if let Some(chip) = &results.chip {
         self::chip(chip, &mut out);
@@ -236,35 +238,6 @@ fn recoveries(sizes: &[SizeResults], out: &mut String) {
     }
 }
 
-fn self_test(own: &SelfTest, out: &mut String) {
-    if own.pps == 0.0 && own.lost == 0 {
-        let why = match own.unsent {
-            0 => "too short for a frame of these rates",
-            _ => "the tester could not send a frame of these rates in time",
-        };
-        let _ = writeln!(
-            out,
-            "  self test against a wire: {why}, so nothing is known of what the tester adds"
-        );
-        return;
-    }
-    let _ = writeln!(
-        out,
-        "  self test against a wire: {}, latency from {}, median {}, 99.9 % {}; the tester adds that much",
-        rate(own.pps),
-        time(own.floor_ns),
-        time(own.bias_ns),
-        time(own.p99_9_ns)
-    );
-    if own.lost > 0 {
-        let _ = writeln!(
-            out,
-            "  self test: {} frames lost on a wire; the tester is out of order",
-            own.lost
-        );
-    }
-}
-
 fn trial_text(trial: &TrialResults, out: &mut String) {
     for stream in &trial.streams {
         stream_text(stream, out);
@@ -277,6 +250,9 @@ fn trial_text(trial: &TrialResults, out: &mut String) {
         };
         let drops = drops.collect::<Vec<_>>().join(", ");
         let _ = writeln!(out, "\ndropped by the device{of}: {drops}");
+    }
+    for words in trial.one_by_one.iter().flat_map(OneByOne::words) {
+        let _ = writeln!(out, "{words}");
     }
     if trial.foreign > 0 {
         let _ = writeln!(

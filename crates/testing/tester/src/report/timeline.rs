@@ -1,8 +1,10 @@
-//! The results over time, for Perfetto: trials one after another, with rates as counters; the loads of searches.
+//! The results over time, for Perfetto: trials one after another, with rates as counters; the loads of searches; what a
+//! bridge was taught.
 
 use crate::results::{Results, TrialResults};
 use crate::search::SearchResults;
 use crate::search::rfc2544::SizeResults;
+use crate::search::rfc2889::BridgeResults;
 use forebay_sim::timeline::{Timeline, Track};
 
 /// Picoseconds in a second.
@@ -23,7 +25,32 @@ pub fn timeline(results: &Results) -> String {
     for (name, search) in searches.into_iter().chain(sizes) {
         now = add_search(&name, search, now, &mut timeline);
     }
+    if let Some(bridge) = &results.rfc2889 {
+        add_bridge(bridge, &mut timeline);
+    }
     timeline.json()
+}
+
+/// Attempts to teach a bridge addresses, and then the loads of broadcast frames.
+fn add_bridge(bridge: &BridgeResults, timeline: &mut Timeline) {
+    let mut now = 0.0;
+    for attempt in &bridge.attempts {
+        let name = format!("{} addresses, {:.0} frames/s", attempt.addresses, attempt.learning_pps);
+        let until = now + attempt.seconds;
+        let slice = timeline.slice(&track("bridge", "addresses"), &name, ps(now), ps(until));
+        let counts = [
+            ("lost", attempt.lost),
+            ("flooded", attempt.flooded),
+            ("unsent", attempt.unsent),
+        ];
+        for (what, count) in counts {
+            timeline.note(slice, what, &count.to_string());
+        }
+        now = until;
+    }
+    if let Some(search) = &bridge.broadcast_search {
+        add_search("broadcast frames", search, now, timeline);
+    }
 }
 
 fn track(process: &str, name: impl Into<String>) -> Track {

@@ -9,7 +9,7 @@
 //! A frame at the monitoring port was flooded: its address had not been learned. Every attempt begins with a bridge
 //! that has learned nothing: a program in memory is loaded anew, between interfaces the tester waits for `ageing_s`.
 
-use super::{Goal, LimitedBy, Limits, Measured, Measurer, has_frames, search};
+use super::{Goal, LimitedBy, Limits, Measured, Measurer, SearchResults, has_frames, search};
 use crate::frames::Frames;
 use crate::run::Session;
 use crate::schedule::{Arrivals, Shape};
@@ -61,6 +61,9 @@ pub struct BridgeResults {
     /// Why that is not more: `tester` when frames of a higher load could not be sent.
     #[serde(default)]
     pub broadcast_limited_by: LimitedBy,
+    /// How that load was searched; none when it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broadcast_search: Option<SearchResults>,
     pub attempts: Vec<Attempt>,
     /// Why the tests ended before all of them were made: capacity and rate are then what is known at least, and broadcast
     /// frames were not measured. None otherwise.
@@ -80,6 +83,9 @@ pub struct Attempt {
     pub flooded: u64,
     /// Learning frames that the tester could not send, and addresses to which it could send no test frame.
     pub unsent: u64,
+    /// How long frames were sent; 0 in results of versions that did not say it.
+    #[serde(default)]
+    pub seconds: f64,
 }
 
 impl Attempt {
@@ -136,7 +142,9 @@ fn measure(
     largest(entry.addresses_max, capacity, limited_by, &mut works)?;
     found.capacity_is_at_least = found.capacity_limited_by != LimitedBy::Device;
     learning_rate(session, entry, found, progress)?;
-    (found.broadcast_pps, found.broadcast_limited_by) = broadcast(session, entry, progress)?;
+    let search = broadcast(session, entry, progress)?;
+    (found.broadcast_pps, found.broadcast_limited_by) = (search.lower_bound_pps, search.limited_by);
+    found.broadcast_search = Some(search);
     Ok(())
 }
 
@@ -238,7 +246,7 @@ fn attempt(
     session.renew(entry.ageing_s, progress)?;
     // The station at the test port is known before, so learning frames are not flooded.
     let station = stream("station", entry.test_port, None, 1, |_| (STATION, FIRST), entry);
-    send(session, station, 1, entry.learning_pps, progress)?;
+    let station = send(session, station, 1, entry.learning_pps, progress)?;
     let learning = stream(
         "learning",
         entry.learning_port,
@@ -248,15 +256,7 @@ fn attempt(
         entry,
     );
     let learning = send(session, learning, addresses, learning_pps, progress)?;
-    let to = Some(entry.learning_port);
-    let test = stream(
-        "test",
-        entry.test_port,
-        to,
-        addresses,
-        |index| (STATION, FIRST + index),
-        entry,
-    );
+    let test = to_stations(addresses, entry);
     let test = send(session, test, addresses, entry.learning_pps, progress)?;
     Ok(Attempt {
         addresses,
@@ -265,7 +265,26 @@ fn attempt(
         flooded: test.misdirected,
         // An address without a test frame is not known to be learned.
         unsent: learning.unsent + addresses.saturating_sub(test.sent),
+        seconds: station.seconds + learning.seconds + test.seconds,
     })
+}
+
+/// Frames to the first addresses behind the learning port.
+fn to_stations(addresses: u64, entry: &BridgeEntry) -> Stream {
+    let to = Some(entry.learning_port);
+    stream(
+        "test",
+        entry.test_port,
+        to,
+        addresses,
+        |index| (STATION, FIRST + index),
+        entry,
+    )
+}
+
+/// What is sent to all addresses that may be learned, for a self test.
+pub fn test_stream(entry: &BridgeEntry) -> Stream {
+    to_stations(entry.addresses_max, entry)
 }
 
 /// What became of frames.
@@ -274,6 +293,7 @@ struct Fate {
     lost: u64,
     misdirected: u64,
     unsent: u64,
+    seconds: f64,
 }
 
 /// Sends each frame of a stream at least once, unless the tester is late.
@@ -300,15 +320,16 @@ fn send(
         lost: trial.lost(),
         misdirected: trial.streams[0].misdirected,
         unsent: trial.unsent(),
+        seconds: trial.measured_s,
     })
 }
 
-/// The highest load of broadcast frames that all other ports give back, and why it is not higher.
+/// Searches the highest load of broadcast frames that all other ports give back.
 fn broadcast(
     session: &mut Session<'_>,
     entry: &BridgeEntry,
     progress: &mut dyn Progress,
-) -> Result<(Option<f64>, LimitedBy), String> {
+) -> Result<SearchResults, String> {
     session.renew(entry.ageing_s, progress)?;
     let to = Some(entry.monitoring_port);
     session.set_streams(vec![stream(
@@ -331,9 +352,8 @@ fn broadcast(
         trials_s_max: f64::INFINITY,
     };
     let mut measurer = Broadcast { session, progress };
-    let found = search(&goals, limits, &mut measurer)?;
-    let found = found.first().ok_or("the search of broadcast frames has no result")?;
-    Ok((found.lower_bound_pps, found.limited_by))
+    let found = search(&goals, limits, &mut measurer)?.into_iter().next();
+    Ok(found.ok_or("the search of broadcast frames has no result")?)
 }
 
 struct Broadcast<'s, 'a, 'p> {
@@ -444,6 +464,7 @@ mod tests {
             lost,
             flooded,
             unsent,
+            seconds: 0.3,
         };
         assert_eq!(attempt(0, 0, 0).verdict(4), Some(true));
         assert_eq!(attempt(0, 1, 0).verdict(4), Some(false));

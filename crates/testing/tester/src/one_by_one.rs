@@ -1,0 +1,161 @@
+//! Frames of a stream that lost some, sent once more, each alone: which of them the device drops, and why.
+//!
+//! What a device drops in a trial is known as sums. A frame that is alone in the device makes the sums say which reason
+//! was its own; and one that comes back now was lost for the load, not for what it is.
+
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::frames::Frames;
+use crate::reference::Reference;
+use crate::results::hex;
+use crate::schedule::{Arrivals, Shape};
+use crate::stream::{Rate, Stream};
+use crate::trial::{Plan, Silent, Trial, run_trial};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Different frames of a stream that are tried, and how long that may take.
+const FRAMES_MAX: usize = 256;
+const TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Frames a second: one is due in the time of a trial.
+const PPS: f64 = 1_000.0;
+const FRAME_NS: u64 = 1_000_000;
+
+/// How long a frame may take; a device between interfaces has as long as in other trials.
+const DRAIN_NS: u64 = 2_000_000;
+
+/// What became of the frames of a stream that were sent one by one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct OneByOne {
+    pub stream: String,
+    /// Different frames of the stream, those left out that the reference executor drops.
+    pub frames: u64,
+    /// How many of them were sent, evenly chosen.
+    pub tried: u64,
+    /// Frames that came back.
+    pub came_back: u64,
+    /// Those that did not come back where they should, by reason.
+    pub dropped: Vec<Dropped>,
+}
+
+/// Frames with one reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Dropped {
+    /// That of the device, or that it has counted none.
+    pub reason: String,
+    pub frames: u64,
+    /// The first of them: its number among the frames of the stream, and its bytes in hexadecimal.
+    pub first: u64,
+    pub frame: String,
+}
+
+/// Sends the frames of a stream one by one; `index` is its place in the test. A port that is out of order ends it: the
+/// trial before has said so, or the next will.
+pub(crate) fn send(
+    (index, stream): (usize, &Stream),
+    device: &mut Device,
+    reference: Option<&Reference>,
+    plan: Plan,
+    clock: &mut Clock,
+) -> OneByOne {
+    let templates = stream.frames.templates();
+    let is_due = |at: &usize| {
+        reference.is_none_or(|reference| reference.outputs(index, *at).iter().any(|output| output.is_measured()))
+    };
+    let due: Vec<usize> = (0..templates.len()).filter(is_due).collect();
+    let mut found = OneByOne {
+        stream: stream.name.clone(),
+        frames: due.len() as u64,
+        tried: 0,
+        came_back: 0,
+        dropped: Vec::new(),
+    };
+    let until = Instant::now() + TIME_MAX;
+    let count = due.len().min(FRAMES_MAX);
+    for place in (0..count).map(|nth| due[nth * due.len() / count]) {
+        let alone = Stream {
+            frames: Arc::new(Frames::in_turn(vec![templates[place].clone()])),
+            rate: Rate::Frames(PPS),
+            arrivals: Arrivals::Constant,
+            shape: Shape::flat(),
+            ..stream.clone()
+        };
+        let plan = Plan {
+            number: plan.number + 1 + found.tried,
+            ..plan
+        };
+        let Ok(trial) = run_trial(&[alone], device, None, plan, clock, &mut Silent) else {
+            break;
+        };
+        found.note(&trial, place, &templates[place]);
+        if Instant::now() > until {
+            break;
+        }
+    }
+    found
+}
+
+/// A trial of one frame, like those of the test.
+pub(crate) fn plan(of_test: Plan, is_inside: bool) -> Plan {
+    Plan {
+        scale: 1.0,
+        warm_up_ns: 0,
+        duration_ns: FRAME_NS,
+        drain_ns: if is_inside { DRAIN_NS } else { of_test.drain_ns },
+        sample_ns: 0,
+        step: None,
+        ..of_test
+    }
+}
+
+impl OneByOne {
+    fn note(&mut self, trial: &Trial, place: usize, template: &[u8]) {
+        self.tried += 1;
+        let paths = trial.streams.iter().flat_map(|stream| &stream.paths);
+        if paths.map(|(.., path)| path.received()).sum::<u64>() > 0 {
+            self.came_back += 1;
+            return;
+        }
+        let is_elsewhere = trial.streams.iter().any(|stream| stream.misdirected > 0);
+        let reason = match trial.drops.first() {
+            Some((reason, _)) => reason.clone(),
+            None if is_elsewhere => "came out by another port".to_string(),
+            None => "the device has counted no drop".to_string(),
+        };
+        match self.dropped.iter_mut().find(|own| own.reason == reason) {
+            Some(own) => own.frames += 1,
+            None => self.dropped.push(Dropped {
+                reason,
+                frames: 1,
+                first: place as u64,
+                frame: hex(template),
+            }),
+        }
+    }
+
+    /// In words: a line for all, and one for each reason.
+    pub fn words(&self) -> Vec<String> {
+        if self.tried == 0 {
+            return Vec::new();
+        }
+        let of = if self.frames > self.tried {
+            format!("{} of its {} different frames", self.tried, self.frames)
+        } else {
+            format!("its {} different frames", self.tried)
+        };
+        let head = format!("{}: {of} were sent once more, each alone; ", self.stream);
+        let mut words = vec![match self.came_back {
+            back if back == self.tried => head + "all came back, so the load is what loses them",
+            back => format!("{head}{back} came back"),
+        }];
+        words.extend(self.dropped.iter().map(|own| {
+            let (reason, count) = (&own.reason, own.frames);
+            format!("  {reason}: {count}, the first is frame {}: {}", own.first, own.frame)
+        }));
+        words
+    }
+}
