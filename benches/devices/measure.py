@@ -33,7 +33,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 KIND = "lpm"
 ALL = ("memory", "forebay", "ovs", "linux", "nftables", "bridge")
 TAKE_UPDATES = ("memory", "forebay", "ovs")
-SIZES = {False: 10_000, True: 1_000}
+SIZES = {False: 1_000_000, True: 1_000}
 
 
 def evaluate(options, what, *words):
