@@ -9,9 +9,9 @@
 //!
 //! Flows take turns, and each hits a rule of its own. For every case the highest load without loss is searched (NDR),
 //! and confirmed by trials as long as those of latency. Latency is then measured at that load, which is the condition
-//! of the paper, and at nine tenths of it, and for all cases at one rate, half of the least of their highest: only
-//! there is their latency that of the same queue, and growth from one to the other that of the look-up. Cases take
-//! turns, so that a machine whose speed changes does not favour one of them; of several trials the one with the middle
+//! of the paper, and at nine tenths of it, and for all cases at one rate, half of the least of their highest or one that
+//! the file names: only there is their latency that of the same queue, and growth from one to the other that of the
+//! look-up. Cases take turns, so that a machine whose speed changes does not favour one of them; of several trials the one with the middle
 //! median counts.
 //!
 //! More flows are more frames to copy from, which costs the tester, too. In memory each turn at the one rate therefore
