@@ -1,5 +1,5 @@
-//! Liveness of the slots of a graph. It tells which slots have to be 0 at entries and where slots are cleared, and
-//! which values glue need not compute.
+//! Liveness of the slots of a graph. It tells which slots have to be 0 at entries, and which values go with a packet that
+//! leaves specialised code for a block of the graph.
 //!
 //! Liveness is propagated backwards through glue and bodies ([`crate::body_liveness`]).
 
@@ -32,23 +32,6 @@ impl LiveSlots {
     /// The slots that are live at the beginning of a block.
     pub(crate) fn before(&self, block: BlockId) -> &IndexSet {
         &self.before[block.index()]
-    }
-
-    /// By operation of a block: the slots that are live after it.
-    pub(crate) fn after_each(&self, program: &Program, graph: &Graph, block: BlockId) -> Vec<IndexSet> {
-        let finder = Finder {
-            program,
-            graph,
-            before: &self.before,
-        };
-        let mut live = finder.before_end(&graph.block(block).end);
-        let mut behind: Vec<IndexSet> = Vec::new();
-        for op in graph.block(block).ops.iter().rev() {
-            behind.push(live.clone());
-            finder.before_op(op, &mut live);
-        }
-        behind.reverse();
-        behind
     }
 }
 

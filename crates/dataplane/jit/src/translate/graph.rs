@@ -11,7 +11,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, GlueOp, Graph, Pairs, Target};
-use forebay_ir::{BlockId, Body, BodyId, BodyKind, Expr, IndexSet, KeySet, Op, Program, SlotId};
+use forebay_ir::{BlockId, Body, BodyId, BodyKind, Expr, KeySet, Op, Program, SlotId};
 
 /// Up to this many words of the state are cleared by stores, more by a call.
 const CLEARED_WORDS_MAX: usize = 256;
@@ -54,9 +54,8 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter_graph(&region);
         for (id, block) in (0..).map(BlockId).zip(&graph.blocks) {
             self.builder.switch_to_block(region.block(id));
-            let live = plan.live.after_each(self.program, graph, id);
-            for (op, (glue, live)) in block.ops.iter().zip(&live).enumerate() {
-                self.glue_op(&region, glue, live, At { block: id, op });
+            for (op, glue) in block.ops.iter().enumerate() {
+                self.glue_op(&region, glue, At { block: id, op });
             }
             self.glue_end(&region, &block.end, id);
         }
@@ -85,11 +84,9 @@ impl<'a> Translator<'_, 'a, '_> {
         }
     }
 
-    fn glue_op(&mut self, region: &GraphRegion<'a>, op: &'a GlueOp, live: &IndexSet, at: At) {
+    fn glue_op(&mut self, region: &GraphRegion<'a>, op: &'a GlueOp, at: At) {
         self.temporaries_used = 0;
         match op {
-            // The slot is not read.
-            GlueOp::Set { slot, .. } | GlueOp::Take { slot, .. } if !live.contains(slot.index()) => {}
             GlueOp::Set { slot, value } => {
                 let value = self.value(value, None);
                 self.write_slot(*slot, value);
@@ -98,8 +95,7 @@ impl<'a> Translator<'_, 'a, '_> {
                 let number = self.argument(*argument);
                 self.write_number(*slot, number);
             }
-            GlueOp::Clear(clear) => self
-                .clear_slots(|program, slot| live.contains(slot.index()) && clear.concerns(&program.slot(slot).kind)),
+            GlueOp::Clear(clear) => self.clear_slots(|program, slot| clear.concerns(&program.slot(slot).kind)),
             GlueOp::Restore => self.restore_kept(region, at.block),
             GlueOp::Reframe { truncate } => self.reframe(region, truncate.as_ref(), at),
             GlueOp::Mirror(_) => self.stop_at(region, at),
