@@ -142,12 +142,12 @@ impl OneByOne {
         if self.tried == 0 {
             return Vec::new();
         }
-        let of = if self.frames > self.tried {
-            format!("{} of its {} different frames", self.tried, self.frames)
-        } else {
-            format!("its {} different frames", self.tried)
+        let what = match (self.tried, self.frames) {
+            (1, 1) => "its only frame was".to_string(),
+            (tried, frames) if tried == frames => format!("its {frames} different frames were"),
+            (tried, frames) => format!("{tried} of its {frames} different frames were"),
         };
-        let head = format!("{}: {of} were sent once more, each alone; ", self.stream);
+        let head = format!("{}: {what} sent once more, each alone; ", self.stream);
         let mut words = vec![match self.came_back {
             back if back == self.tried => head + "all came back, so the load is what loses them",
             back => format!("{head}{back} came back"),
