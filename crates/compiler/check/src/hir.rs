@@ -8,9 +8,11 @@
 //!
 //! Declarations live in vectors of [`Program`] and refer to one another by typed ids.
 
+mod children;
 mod expression;
 mod statement;
 
+pub use children::{Node, calls, nodes};
 pub use expression::{Argument, Call, Callee, Expr, ExprKind, Link, operands};
 pub use statement::{Block, Branch, Statement, StatementKind};
 

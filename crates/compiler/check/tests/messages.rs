@@ -370,6 +370,39 @@ fn values_are_followed_through_branches_loops_and_actions() {
     );
 }
 
+/// Loops, indices, receivers and selects: calls in them write, and they read variables.
+#[test]
+fn calls_and_variables_are_found_wherever_an_expression_may_stand() {
+    let codes = |body: &str| {
+        let text = format!(
+            "#include <core.p4>
+             header H {{ bit<8> f; }} bit<8> f(out bit<8> y) {{ y = 1; return 1; }}
+             tuple<bit<8>, bit<8>> pair(out bit<8> y) {{ y = 1; return {{ 1, 2 }}; }}
+             {body}"
+        );
+        let mut codes: Vec<_> = diagnostics(&text).iter().map(|item| item.code.as_str()).collect();
+        codes.sort_unstable();
+        codes
+    };
+    let control = |apply: &str| {
+        codes(&format!(
+            "control c(inout H[4] s, out bit<8> y) {{ apply {{ {apply} }} }}"
+        ))
+    };
+    let parser = |states: &str| codes(&format!("parser p(in bit<8> a, out bit<8> y) {{ bit<8> x; {states} }}"));
+    let nothing: [&str; 0] = [];
+    assert_eq!(control("for (bit<8> i in f(y) .. 5) { }"), nothing);
+    assert_eq!(control("for (bit<8> i in pair(y)) { }"), nothing);
+    assert_eq!(control("if (s[f(y)].isValid()) { }"), nothing);
+    assert_eq!(control("s[f(y)].setValid();"), nothing);
+    assert_eq!(control("y = 0; bit<2> i; if (s[i].isValid()) { }"), ["W0703"]);
+    assert_eq!(control("y = 0; bit<2> i; s[i].setInvalid();"), ["W0703"]);
+    let written = "state start { transition select(f(y)) { 1: accept; _: reject; } }";
+    assert_eq!(parser(written), nothing);
+    let read = "state start { y = 0; transition select(a) { x: accept; _: reject; } }";
+    assert_eq!(parser(read), ["W0703"]);
+}
+
 #[test]
 fn packages_of_one_name_are_told_apart_by_arguments_and_type_arguments() {
     let declarations = "control C<H>(inout H h); package P<A>(C<A> a); package P<A, B>(C<A> a, C<B> b); \
@@ -511,4 +544,6 @@ fn a_header_that_anything_makes_valid_may_be_used() {
     assert_eq!(codes("", "s.stack[1].f = 1;"), ["W0710"]);
     assert_eq!(codes("packet.extract(s.u.a);", "s.u.a.f = 1;"), nothing);
     assert_eq!(codes("packet.extract(s.u.a);", "s.u.b.f = 1;"), ["W0710"]);
+    assert_eq!(codes("", "s.stack[s.h.f].setValid();"), ["W0710"]);
+    assert_eq!(codes("", "s.stack[s.h.f].setInvalid();"), ["W0710"]);
 }

@@ -169,10 +169,10 @@ impl<'a> Uses<'a> {
         let program = self.program;
         for local in locals {
             match local {
-                Local::Var(_, Some(value)) => self.expr(value),
+                Local::Var(_, value) => value.iter().for_each(|value| self.expr(value)),
                 Local::Action(id) => self.block(&program.actions[id.index()].body),
                 Local::Table(id) => self.table(&program.tables[id.index()]),
-                Local::Var(_, None) | Local::Instance(_) | Local::ValueSet(_) => {}
+                Local::Instance(_) | Local::ValueSet(_) => {}
             }
         }
     }
@@ -190,8 +190,8 @@ impl<'a> Uses<'a> {
 
     fn state(&mut self, state: &'a State) {
         self.annotated(&state.annotations, &state.statements);
-        if let Transition::Select { keys, .. } = &state.transition {
-            keys.iter().for_each(|key| self.expr(key));
+        for operand in state.transition.operands() {
+            self.expr(operand);
         }
     }
 
@@ -215,94 +215,37 @@ impl<'a> Uses<'a> {
     }
 
     fn statement(&mut self, statement: &'a Statement) {
-        match &statement.kind {
-            StatementKind::Assign { target, value, .. } => {
-                if !matches!(value.kind, ExprKind::InvalidHeader) {
-                    self.make(target);
-                }
-                self.expr(target);
-                self.expr(value);
-            }
-            StatementKind::Call(call) => self.expr(call),
-            StatementKind::If { branches, otherwise } => {
-                for branch in branches {
-                    self.expr(&branch.condition);
-                    self.block(&branch.body);
-                }
-                self.block(otherwise);
-            }
-            StatementKind::Block(block) => self.block(block),
-            StatementKind::SwitchAction { apply, cases } => {
-                self.expr(apply);
-                cases.iter().for_each(|(_, block)| self.block(block));
-            }
-            StatementKind::Switch { expr, cases } => {
-                self.expr(expr);
-                cases.iter().for_each(|(_, block)| self.block(block));
-            }
-            StatementKind::Return(value) | StatementKind::Var(_, value) => {
-                value.iter().for_each(|value| self.expr(value));
-            }
-            StatementKind::For {
-                init,
-                condition,
-                update,
-                body,
-            } => {
-                self.statements(init);
-                self.expr(condition);
-                self.block(body);
-                self.statements(update);
-            }
-            StatementKind::ForRange { low, high, body, .. } => {
-                self.expr(low);
-                self.expr(high);
-                self.block(body);
-            }
-            StatementKind::ForIn { collection, body, .. } => {
-                self.expr(collection);
-                self.block(body);
-            }
-            StatementKind::Exit | StatementKind::Break | StatementKind::Continue | StatementKind::Instance(_) => {}
+        if let StatementKind::Assign { target, value, .. } = &statement.kind
+            && !matches!(value.kind, ExprKind::InvalidHeader)
+        {
+            self.make(target);
+        }
+        statement.children().into_iter().for_each(|node| self.node(node));
+    }
+
+    fn node(&mut self, node: Node<'a>) {
+        match node {
+            Node::Block(block) => self.block(block),
+            Node::Statement(statement) => self.statement(statement),
+            Node::Expr(expr) => self.expr(expr),
         }
     }
 
     fn expr(&mut self, expr: &'a Expr) {
         match &expr.kind {
-            ExprKind::Call(call) => self.call(call, expr),
-            ExprKind::Field(base, _) => {
-                self.note(base, expr.span);
-                self.expr(base);
-            }
-            ExprKind::TupleElement(base, _)
-            | ExprKind::StackNext(base)
-            | ExprKind::StackLast(base)
-            | ExprKind::StackLastIndex(base)
-            | ExprKind::Slice(base, _, _)
-            | ExprKind::Unary(_, base)
-            | ExprKind::Cast(base)
-            | ExprKind::TableHit(base)
-            | ExprKind::TableMiss(base) => self.expr(base),
-            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
-                self.expr(left);
-                self.expr(right);
-            }
-            ExprKind::Binary(first, links) => operands(first, links).for_each(|operand| self.expr(operand)),
-            ExprKind::Ternary(condition, left, right) => {
-                self.expr(condition);
-                self.expr(left);
-                self.expr(right);
-            }
-            ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
-                self.make_all(&expr.ty);
-                elements.iter().for_each(|element| self.expr(element));
-            }
+            ExprKind::Call(call) => return self.call(call, expr),
+            ExprKind::Field(base, _) => self.note(base, expr.span),
+            ExprKind::Aggregate(_) | ExprKind::Reordered(..) => self.make_all(&expr.ty),
             _ => {}
         }
+        expr.operands().into_iter().for_each(|operand| self.expr(operand));
     }
 
     fn call(&mut self, call: &'a Call, expr: &'a Expr) {
         let program = self.program;
+        for operand in call.callee.operands() {
+            self.expr(operand);
+        }
         match &call.callee {
             Callee::Function(id) => {
                 let function = &program.functions[id.index()];
@@ -334,10 +277,7 @@ impl<'a> Uses<'a> {
                 }
                 _ => {}
             },
-            Callee::IsValid(header) => {
-                self.note(header, expr.span);
-                self.expr(header);
-            }
+            Callee::IsValid(header) => self.note(header, expr.span),
             Callee::SetValid(header) | Callee::PushFront(header, _) => self.make(header),
             Callee::SetInvalid(_) | Callee::PopFront(..) | Callee::TableApply(_) => {}
         }

@@ -11,36 +11,37 @@ use std::collections::HashSet;
 impl Checker {
     /// Warns of `out` parameters that no statement writes.
     pub(super) fn check_out_params(&mut self) {
+        let program = &self.program;
         let mut unwritten = Vec::new();
-        for function in &self.program.functions {
+        for function in &program.functions {
             if let Some(body) = &function.body {
-                self.collect_unwritten(&function.params, |written| block(body, written), &mut unwritten);
+                let inside = |written: &mut Written| written.note([Node::Block(body)]);
+                unwritten.extend(self.unwritten(&function.params, inside));
             }
         }
-        for action in &self.program.actions {
-            self.collect_unwritten(&action.params, |written| block(&action.body, written), &mut unwritten);
+        for action in &program.actions {
+            let inside = |written: &mut Written| written.note([Node::Block(&action.body)]);
+            unwritten.extend(self.unwritten(&action.params, inside));
         }
-        for parser in &self.program.parsers {
+        for parser in &program.parsers {
             if let Some(body) = &parser.body {
-                let all = |written: &mut HashSet<VarId>| {
-                    locals(&body.locals, &self.program, written);
-                    body.states
-                        .iter()
-                        .for_each(|state| statements(&state.statements, written));
+                let inside = |written: &mut Written| {
+                    written.locals(&body.locals, program);
+                    written.note(body.states.iter().flat_map(State::children));
                 };
-                self.collect_unwritten(&parser.params, all, &mut unwritten);
+                unwritten.extend(self.unwritten(&parser.params, inside));
             }
         }
-        for control in &self.program.controls {
-            if is_psa_deparser(&self.program, control) {
+        for control in &program.controls {
+            if is_psa_deparser(program, control) {
                 continue;
             }
             if let Some(body) = &control.body {
-                let all = |written: &mut HashSet<VarId>| {
-                    locals(&body.locals, &self.program, written);
-                    block(&body.apply, written);
+                let inside = |written: &mut Written| {
+                    written.locals(&body.locals, program);
+                    written.note([Node::Block(&body.apply)]);
                 };
-                self.collect_unwritten(&control.params, all, &mut unwritten);
+                unwritten.extend(self.unwritten(&control.params, inside));
             }
         }
         for id in unwritten {
@@ -51,19 +52,20 @@ impl Checker {
         }
     }
 
-    fn collect_unwritten(&self, params: &[Param], collect: impl Fn(&mut HashSet<VarId>), unwritten: &mut Vec<VarId>) {
-        if params.iter().all(|param| param.direction != Direction::Out) {
-            return;
-        }
-        let mut written = HashSet::new();
-        collect(&mut written);
-        let silent = params
+    /// The out parameters of a declaration that nothing inside it writes.
+    fn unwritten(&self, params: &[Param], inside: impl Fn(&mut Written)) -> Vec<VarId> {
+        let mut out = params
             .iter()
-            .filter(|param| param.direction == Direction::Out && !written.contains(&param.var));
-        let unspecified = silent
-            .map(|param| param.var)
-            .filter(|var| self.is_unspecified(&self.program.vars[var.index()].ty));
-        unwritten.extend(unspecified);
+            .filter(|param| param.direction == Direction::Out)
+            .peekable();
+        let mut written = Written::default();
+        if out.peek().is_some() {
+            inside(&mut written);
+        }
+        let unwritten = out.map(|param| param.var).filter(|var| !written.0.contains(var));
+        unwritten
+            .filter(|var| self.is_unspecified(&self.program.vars[var.index()].ty))
+            .collect()
     }
 
     /// Whether a value that is never written has unspecified parts: headers have none, as they begin invalid (§6.8).
@@ -85,137 +87,64 @@ impl Checker {
     }
 }
 
-fn locals(locals: &[Local], program: &Program, written: &mut HashSet<VarId>) {
-    for local in locals {
-        match local {
-            Local::Var(_, Some(value)) => expr(value, written),
-            Local::Action(id) => block(&program.actions[id.index()].body, written),
-            Local::Table(id) => {
-                let table = &program.tables[id.index()];
-                table.keys.iter().for_each(|key| expr(&key.expr, written));
-                table.actions.iter().flat_map(|action| &action.args).for_each(|arg| {
-                    place(arg, written);
-                    expr(arg, written);
-                });
+/// Variables of which a part may be written.
+#[derive(Default)]
+struct Written(HashSet<VarId>);
+
+impl Written {
+    fn locals(&mut self, locals: &[Local], program: &Program) {
+        for local in locals {
+            match local {
+                Local::Var(_, value) => self.note(value.iter().map(Node::Expr)),
+                Local::Action(id) => self.note([Node::Block(&program.actions[id.index()].body)]),
+                Local::Table(id) => {
+                    let table = &program.tables[id.index()];
+                    self.note(table.operands().map(Node::Expr));
+                    self.places(table.actions.iter().flat_map(|listed| &listed.args));
+                }
+                Local::Instance(id) => {
+                    let implementations = program.instances[id.index()].implementations.iter();
+                    let bodies = implementations.filter_map(|(_, id)| program.functions[id.index()].body.as_ref());
+                    self.note(bodies.map(Node::Block));
+                }
+                Local::ValueSet(_) => {}
             }
-            Local::Instance(id) => {
-                for (_, function) in &program.instances[id.index()].implementations {
-                    program.functions[function.index()]
-                        .body
-                        .iter()
-                        .for_each(|body| block(body, written));
+        }
+    }
+
+    fn note<'a>(&mut self, roots: impl IntoIterator<Item = Node<'a>>) {
+        for node in nodes(roots) {
+            match node {
+                Node::Block(_) => {}
+                Node::Statement(statement) => match &statement.kind {
+                    StatementKind::Assign { target, .. } => self.places([target]),
+                    StatementKind::ForRange { variable, .. } | StatementKind::ForIn { variable, .. } => {
+                        self.0.insert(*variable);
+                    }
+                    _ => {}
+                },
+                Node::Expr(expr) => {
+                    if let ExprKind::Call(call) = &expr.kind {
+                        self.call(call);
+                    }
                 }
             }
-            Local::Var(_, None) | Local::ValueSet(_) => {}
         }
     }
-}
 
-fn block(body: &Block, written: &mut HashSet<VarId>) {
-    statements(&body.statements, written);
-}
-
-fn statements(list: &[Statement], written: &mut HashSet<VarId>) {
-    list.iter().for_each(|item| statement(item, written));
-}
-
-fn statement(item: &Statement, written: &mut HashSet<VarId>) {
-    match &item.kind {
-        StatementKind::Assign { target, value, .. } => {
-            place(target, written);
-            expr(value, written);
+    /// Every argument that could be written counts.
+    fn call(&mut self, call: &Call) {
+        self.places(call.values());
+        match &call.callee {
+            Callee::SetValid(place)
+            | Callee::SetInvalid(place)
+            | Callee::PushFront(place, _)
+            | Callee::PopFront(place, _) => self.places([&**place]),
+            _ => {}
         }
-        StatementKind::Call(call) => expr(call, written),
-        StatementKind::If { branches, otherwise } => {
-            for branch in branches {
-                expr(&branch.condition, written);
-                block(&branch.body, written);
-            }
-            block(otherwise, written);
-        }
-        StatementKind::Block(body) => block(body, written),
-        StatementKind::SwitchAction { cases, .. } => cases.iter().for_each(|(_, body)| block(body, written)),
-        StatementKind::Switch { expr: value, cases } => {
-            expr(value, written);
-            cases.iter().for_each(|(_, body)| block(body, written));
-        }
-        StatementKind::Return(value) | StatementKind::Var(_, value) => {
-            value.iter().for_each(|value| expr(value, written));
-        }
-        StatementKind::For {
-            init,
-            condition,
-            update,
-            body,
-        } => {
-            statements(init, written);
-            expr(condition, written);
-            statements(update, written);
-            block(body, written);
-        }
-        StatementKind::ForRange { variable, body, .. } | StatementKind::ForIn { variable, body, .. } => {
-            written.insert(*variable);
-            block(body, written);
-        }
-        StatementKind::Exit | StatementKind::Break | StatementKind::Continue | StatementKind::Instance(_) => {}
     }
-}
 
-/// Notes the variable of which a part is written.
-fn place(target: &Expr, written: &mut HashSet<VarId>) {
-    match &target.kind {
-        ExprKind::Var(id) => {
-            written.insert(*id);
-        }
-        ExprKind::Field(base, _)
-        | ExprKind::TupleElement(base, _)
-        | ExprKind::Index(base, _)
-        | ExprKind::StackNext(base)
-        | ExprKind::StackLast(base)
-        | ExprKind::Slice(base, _, _)
-        | ExprKind::PlusSlice(base, _, _) => place(base, written),
-        _ => {}
-    }
-}
-
-/// Notes what the calls in an expression may write: every argument that could be written counts.
-fn expr(value: &Expr, written: &mut HashSet<VarId>) {
-    match &value.kind {
-        ExprKind::Call(call) => {
-            for arg in &call.args {
-                if let Argument::Value(value) = arg {
-                    place(value, written);
-                    expr(value, written);
-                }
-            }
-            match &call.callee {
-                Callee::SetValid(base)
-                | Callee::SetInvalid(base)
-                | Callee::PushFront(base, _)
-                | Callee::PopFront(base, _) => place(base, written),
-                _ => {}
-            }
-        }
-        ExprKind::Field(base, _)
-        | ExprKind::TupleElement(base, _)
-        | ExprKind::Slice(base, _, _)
-        | ExprKind::Unary(_, base)
-        | ExprKind::Cast(base)
-        | ExprKind::TableHit(base)
-        | ExprKind::TableMiss(base) => expr(base, written),
-        ExprKind::Binary(first, links) => operands(first, links).for_each(|operand| expr(operand, written)),
-        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
-            expr(left, written);
-            expr(right, written);
-        }
-        ExprKind::Ternary(condition, left, right) => {
-            expr(condition, written);
-            expr(left, written);
-            expr(right, written);
-        }
-        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
-            elements.iter().for_each(|element| expr(element, written))
-        }
-        _ => {}
+    fn places<'a>(&mut self, places: impl IntoIterator<Item = &'a Expr>) {
+        self.0.extend(places.into_iter().filter_map(Expr::variable));
     }
 }

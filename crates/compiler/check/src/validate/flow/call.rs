@@ -10,6 +10,9 @@ use forebay_syntax::source::Span;
 
 impl<'a> Flow<'a> {
     pub(super) fn call(&mut self, call: &'a Call, span: Span) {
+        for operand in call.callee.operands() {
+            self.read_indices(operand);
+        }
         match &call.callee {
             Callee::Function(id) => {
                 let function = &self.program.functions[id.index()];
@@ -28,10 +31,7 @@ impl<'a> Flow<'a> {
             }
             Callee::Action(id) => {
                 let action = &self.program.actions[id.index()];
-                let args = call.args.iter().map(|arg| match arg {
-                    Argument::Value(value) => Some(value),
-                    Argument::Discard | Argument::Absent => None,
-                });
+                let args = call.args.iter().map(Argument::value);
                 self.action(action, args.collect());
             }
             Callee::TableApply(table) => self.apply_table(table),
@@ -68,10 +68,8 @@ impl<'a> Flow<'a> {
 
     /// Arguments are read, the call happens, and results are written.
     fn arguments(&mut self, params: &[Param], args: &'a [Argument]) {
-        let values = params.iter().zip(args).filter_map(|(param, arg)| match arg {
-            Argument::Value(value) => Some((param.direction, value)),
-            Argument::Discard | Argument::Absent => None,
-        });
+        let pairs = params.iter().zip(args);
+        let values = pairs.filter_map(|(param, arg)| Some((param.direction, arg.value()?)));
         let values: Vec<(Direction, &Expr)> = values.collect();
         for (direction, value) in &values {
             if *direction != Direction::Out {

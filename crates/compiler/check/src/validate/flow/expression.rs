@@ -30,7 +30,7 @@ impl<'a> Flow<'a> {
                 self.read_indices(expr);
                 if let Some(place) = self.place(expr) {
                     self.read_place(expr, &place);
-                } else if let Some(base) = base(expr) {
+                } else if let Some(base) = expr.base() {
                     self.read(base);
                 }
             }
@@ -85,20 +85,12 @@ impl<'a> Flow<'a> {
     }
 
     /// The index expressions in a place.
-    fn read_indices(&mut self, expr: &'a Expr) {
-        match &expr.kind {
-            ExprKind::Index(base, index) => {
-                self.read_indices(base);
-                self.read(index);
-            }
-            ExprKind::PlusSlice(base, low, _) => {
-                self.read_indices(base);
-                self.read(low);
-            }
-            ExprKind::Field(base, _) | ExprKind::TupleElement(base, _) | ExprKind::Slice(base, _, _) => {
-                self.read_indices(base);
-            }
-            _ => {}
+    pub(super) fn read_indices(&mut self, expr: &'a Expr) {
+        if let Some(base) = expr.base() {
+            self.read_indices(base);
+        }
+        if let ExprKind::Index(_, index) | ExprKind::PlusSlice(_, index, _) = &expr.kind {
+            self.read(index);
         }
     }
 
@@ -207,17 +199,5 @@ impl Flow<'_> {
         let Some(applied) = self.applied(apply) else { return };
         let after = if hit { applied.hit.clone() } else { applied.miss.clone() };
         self.state = State::narrowed(self.state.take(), after);
-    }
-}
-
-/// What an expression is a part of.
-fn base(expr: &Expr) -> Option<&Expr> {
-    match &expr.kind {
-        ExprKind::Field(base, _)
-        | ExprKind::TupleElement(base, _)
-        | ExprKind::Slice(base, _, _)
-        | ExprKind::Index(base, _)
-        | ExprKind::PlusSlice(base, _, _) => Some(base),
-        _ => None,
     }
 }

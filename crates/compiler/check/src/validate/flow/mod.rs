@@ -214,12 +214,11 @@ impl<'a> Flow<'a> {
     /// Statements and transition of a state. Where it accepts, the parser returns.
     fn parser_state(&mut self, state: &'a crate::hir::State, goes_to: &mut dyn FnMut(usize, &State)) {
         self.muted(&state.annotations, |flow| flow.statements(&state.statements));
+        let operands = state.transition.operands();
+        operands.into_iter().for_each(|operand| self.read(operand));
         let targets = match &state.transition {
             Transition::Direct(target) => vec![*target],
-            Transition::Select { keys, cases, .. } => {
-                keys.iter().for_each(|key| self.read(key));
-                cases.iter().map(|(_, target, _)| *target).collect()
-            }
+            Transition::Select { cases, .. } => cases.iter().map(|(_, target, _)| *target).collect(),
         };
         let Some(after) = self.state.take() else { return };
         for target in targets {
