@@ -55,33 +55,39 @@ impl Verifier<'_> {
 
     fn program(&mut self) {
         let program = self.program;
-        for function in &program.functions {
-            if let Some(body) = &function.body {
-                self.block(body);
-            }
-        }
-        for action in &program.actions {
-            self.block(&action.body);
-        }
+        let functions = program.functions.iter().filter_map(|function| function.body.as_ref());
+        self.nodes(functions.map(Node::Block));
+        self.nodes(program.actions.iter().map(|action| Node::Block(&action.body)));
         for parser in program.parsers.iter().filter_map(|parser| parser.body.as_ref()) {
             self.locals(&parser.locals);
-            for state in &parser.states {
-                self.state(state);
-            }
+            parser.states.iter().for_each(|state| self.state(state));
         }
         for control in program.controls.iter().filter_map(|control| control.body.as_ref()) {
             self.locals(&control.locals);
-            self.block(&control.apply);
+            self.nodes([Node::Block(&control.apply)]);
         }
-        for table in &program.tables {
-            self.table(table);
-        }
-        for instance in &program.instances {
-            self.instance(instance);
+        program.tables.iter().for_each(|table| self.table(table));
+        self.exprs(program.value_sets.iter().map(|set| &set.size));
+        self.exprs(program.instances.iter().flat_map(|instance| &instance.args).flatten());
+    }
+
+    /// Every statement and expression in a tree.
+    fn nodes<'b>(&mut self, roots: impl IntoIterator<Item = Node<'b>>) {
+        for node in nodes(roots) {
+            match node {
+                Node::Block(_) => {}
+                Node::Statement(statement) => self.statement(statement),
+                Node::Expr(expr) => self.expr(expr),
+            }
         }
     }
 
+    fn exprs<'b>(&mut self, exprs: impl IntoIterator<Item = &'b Expr>) {
+        self.nodes(exprs.into_iter().map(Node::Expr));
+    }
+
     fn locals(&mut self, locals: &[Local]) {
+        self.exprs(locals.iter().filter_map(Local::value));
         for local in locals {
             if let Local::Var(var, Some(value)) = local {
                 self.initial(*var, value);
@@ -90,15 +96,13 @@ impl Verifier<'_> {
     }
 
     fn initial(&mut self, var: VarId, value: &Expr) {
-        self.expr(value);
-        let ty = self.program.vars[var.index()].ty.clone();
-        self.same(&ty, &value.ty, value.span, "initial value");
+        let ty = &self.program.vars[var.index()].ty;
+        self.same(ty, &value.ty, value.span, "initial value");
     }
 
     fn state(&mut self, state: &State) {
-        self.statements(&state.statements);
+        self.nodes(state.children());
         if let Transition::Select { keys, cases, .. } = &state.transition {
-            self.exprs(keys);
             for (keysets, _, span) in cases {
                 let count = keysets.len();
                 self.expect(count == keys.len(), *span, |_| {
@@ -115,7 +119,6 @@ impl Verifier<'_> {
         match keyset {
             KeySet::Any | KeySet::ValueSet(_) => {}
             KeySet::Value(value) => {
-                self.expr(value);
                 let number = self.program.representation(key);
                 let ty = if value.ty == number { &number } else { key };
                 self.same(ty, &value.ty, value.span, "keyset");
@@ -123,7 +126,6 @@ impl Verifier<'_> {
             KeySet::Mask(left, right) | KeySet::Range(left, right) => {
                 let number = self.program.representation(key);
                 for end in [left, right] {
-                    self.expr(end);
                     self.same(&number, &end.ty, end.span, "end of a set");
                 }
             }
@@ -131,14 +133,10 @@ impl Verifier<'_> {
     }
 
     fn table(&mut self, table: &Table) {
-        for key in &table.keys {
-            self.expr(&key.expr);
-        }
-        for action in &table.actions {
-            self.exprs(&action.args);
-        }
+        self.exprs(table.operands().chain(&table.size));
         for entry in &table.entries {
-            self.exprs(&entry.args);
+            let values = entry.keysets.iter().flat_map(KeySet::operands);
+            self.exprs(values.chain(&entry.args).chain(&entry.priority));
             let count = entry.keysets.len();
             self.expect(count == table.keys.len(), entry.span, |_| {
                 format!("{count} keysets in an entry")
@@ -147,99 +145,35 @@ impl Verifier<'_> {
                 self.keyset(keyset, &key.expr.ty);
             }
         }
-        for action in table.default_action.iter().chain(&table.empty_group_action) {
-            self.exprs(&action.args);
-        }
-        for property in &table.properties {
-            self.expr(&property.value);
-        }
-    }
-
-    fn instance(&mut self, instance: &Instance) {
-        for arg in instance.args.iter().flatten() {
-            self.expr(arg);
-        }
-    }
-
-    fn block(&mut self, block: &Block) {
-        self.statements(&block.statements);
-    }
-
-    fn statements(&mut self, statements: &[Statement]) {
-        for statement in statements {
-            self.statement(statement);
-        }
+        let actions = table.default_action.iter().chain(&table.empty_group_action);
+        self.exprs(actions.flat_map(|action| &action.args));
+        self.exprs(table.properties.iter().map(|property| &property.value));
     }
 
     fn condition(&mut self, condition: &Expr) {
-        self.expr(condition);
         self.same(&Type::Bool, &condition.ty, condition.span, "condition");
     }
 
     fn statement(&mut self, statement: &Statement) {
         match &statement.kind {
             StatementKind::Assign { target, value, .. } => {
-                self.expr(target);
-                self.expr(value);
                 self.same(&target.ty, &value.ty, statement.span, "assignment");
             }
-            StatementKind::Call(call) => self.expr(call),
-            StatementKind::If { branches, otherwise } => {
-                for branch in branches {
-                    self.condition(&branch.condition);
-                    self.block(&branch.body);
-                }
-                self.block(otherwise);
-            }
-            StatementKind::Block(block) => self.block(block),
-            StatementKind::SwitchAction { apply, cases } => {
-                self.expr(apply);
-                cases.iter().for_each(|(_, block)| self.block(block));
-            }
+            StatementKind::If { branches, .. } => branches.iter().for_each(|branch| self.condition(&branch.condition)),
             StatementKind::Switch { expr, cases } => {
-                self.expr(expr);
-                for (labels, block) in cases {
-                    for label in labels.iter().flatten() {
-                        self.expr(label);
-                        self.same(&expr.ty, &label.ty, label.span, "label");
-                    }
-                    self.block(block);
+                for label in cases.iter().flat_map(|(labels, _)| labels).flatten() {
+                    self.same(&expr.ty, &label.ty, label.span, "label");
                 }
             }
-            StatementKind::Return(value) => value.iter().for_each(|value| self.expr(value)),
-            StatementKind::Exit | StatementKind::Break | StatementKind::Continue | StatementKind::Instance(_) => {}
-            StatementKind::For {
-                init,
-                condition,
-                update,
-                body,
-            } => {
-                self.statements(init);
-                self.condition(condition);
-                self.statements(update);
-                self.block(body);
-            }
+            StatementKind::For { condition, .. } => self.condition(condition),
             StatementKind::ForRange {
-                variable,
-                low,
-                high,
-                body,
+                variable, low, high, ..
             } => {
                 self.initial(*variable, low);
                 self.initial(*variable, high);
-                self.block(body);
             }
-            StatementKind::ForIn { collection, body, .. } => {
-                self.expr(collection);
-                self.block(body);
-            }
-            StatementKind::Var(var, value) => value.iter().for_each(|value| self.initial(*var, value)),
-        }
-    }
-
-    fn exprs(&mut self, exprs: &[Expr]) {
-        for expr in exprs {
-            self.expr(expr);
+            StatementKind::Var(var, Some(value)) => self.initial(*var, value),
+            _ => {}
         }
     }
 
@@ -255,33 +189,15 @@ impl Verifier<'_> {
             }
             ExprKind::Invalid => self.fail(expr.span, "invalid expression".to_string()),
             ExprKind::Field(base, index) => {
-                self.expr(base);
                 if let Type::Composite(id, args) = &base.ty {
                     let ty = self.program.field_type(*id, args, *index);
                     self.same(&ty, &expr.ty, expr.span, "field");
                 }
             }
-            ExprKind::TupleElement(base, _)
-            | ExprKind::StackNext(base)
-            | ExprKind::StackLast(base)
-            | ExprKind::StackLastIndex(base)
-            | ExprKind::Slice(base, _, _)
-            | ExprKind::Cast(base)
-            | ExprKind::TableHit(base)
-            | ExprKind::TableMiss(base) => self.expr(base),
-            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
-                self.expr(left);
-                self.expr(right);
-            }
-            ExprKind::Unary(_, operand) => {
-                self.expr(operand);
-                self.same(&expr.ty, &operand.ty, expr.span, "operand");
-            }
+            ExprKind::Unary(_, operand) => self.same(&expr.ty, &operand.ty, expr.span, "operand"),
             ExprKind::Binary(first, links) => {
-                self.expr(first);
                 let mut left = &first.ty;
                 for link in links {
-                    self.expr(&link.right);
                     if !matches!(link.op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Concat) {
                         self.same(left, &link.right.ty, link.span, "operands");
                     }
@@ -291,20 +207,16 @@ impl Verifier<'_> {
             }
             ExprKind::Ternary(condition, left, right) => {
                 self.condition(condition);
-                self.expr(left);
-                self.expr(right);
                 self.same(&expr.ty, &left.ty, left.span, "value of ?:");
                 self.same(&expr.ty, &right.ty, right.span, "value of ?:");
             }
             ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => self.aggregate(elements, expr),
             ExprKind::Call(call) => self.call(call, expr.span),
-            ExprKind::Construct(instance) => self.instance(instance),
             _ => {}
         }
     }
 
     fn aggregate(&mut self, elements: &[Expr], expr: &Expr) {
-        self.exprs(elements);
         let types = match &expr.ty {
             Type::Composite(id, args) => self.program.field_types(*id, args),
             Type::Tuple(types) => types.to_vec(),
@@ -323,26 +235,18 @@ impl Verifier<'_> {
 
     fn call(&mut self, call: &Call, span: Span) {
         let program = self.program;
+        let outer = Substitution::default();
         let (type_params, params, outer) = match &call.callee {
             Callee::Function(id) => {
                 let function = &program.functions[id.index()];
-                (
-                    function.type_params.as_slice(),
-                    function.params.as_slice(),
-                    Substitution::default(),
-                )
+                (&function.type_params[..], &function.params[..], outer)
             }
-            Callee::Action(id) => (
-                &[][..],
-                program.actions[id.index()].params.as_slice(),
-                Substitution::default(),
-            ),
+            Callee::Action(id) => (&[][..], &program.actions[id.index()].params[..], outer),
             Callee::Method {
                 receiver,
                 extern_type,
                 method,
             } => {
-                self.expr(receiver);
                 let item = &program.externs[extern_type.index()];
                 let args = match &receiver.ty {
                     Type::Extern(_, args) => args.as_slice(),
@@ -350,26 +254,9 @@ impl Verifier<'_> {
                 };
                 let method = &item.methods[*method];
                 let outer = Substitution::new(&item.type_params, args);
-                (method.type_params.as_slice(), method.params.as_slice(), outer)
+                (&method.type_params[..], &method.params[..], outer)
             }
-            Callee::TableApply(receiver)
-            | Callee::Apply(receiver)
-            | Callee::IsValid(receiver)
-            | Callee::SetValid(receiver)
-            | Callee::SetInvalid(receiver)
-            | Callee::PushFront(receiver, _)
-            | Callee::PopFront(receiver, _) => {
-                if let Callee::PushFront(_, count) | Callee::PopFront(_, count) = &call.callee {
-                    self.expr(count);
-                }
-                self.expr(receiver);
-                for arg in &call.args {
-                    if let Argument::Value(value) = arg {
-                        self.expr(value);
-                    }
-                }
-                return;
-            }
+            _ => return,
         };
         let (given, wanted) = (call.args.len(), params.len());
         self.expect(given == wanted, span, |_| {
@@ -382,7 +269,6 @@ impl Verifier<'_> {
         let inner = Substitution::new(type_params, &call.type_args);
         for (arg, param) in call.args.iter().zip(params) {
             if let Argument::Value(value) = arg {
-                self.expr(value);
                 let ty = inner.apply(&outer.apply(&program.vars[param.var.index()].ty));
                 self.same(&ty, &value.ty, value.span, "argument");
             }
