@@ -114,23 +114,11 @@ impl Checker {
                     var.name
                 ))
             }
-            ExprKind::Field(base, _)
-            | ExprKind::TupleElement(base, _)
-            | ExprKind::Slice(base, _, _)
-            | ExprKind::Unary(_, base)
-            | ExprKind::Cast(base) => self.why_not_constant(base),
-            ExprKind::Binary(first, links) => operands(first, links).find_map(|operand| self.why_not_constant(operand)),
-            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
-                self.why_not_constant(left).or_else(|| self.why_not_constant(right))
-            }
-            ExprKind::Ternary(condition, left, right) => [condition, left, right]
-                .into_iter()
-                .find_map(|part| self.why_not_constant(part)),
-            ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => {
-                elements.iter().find_map(|element| self.why_not_constant(element))
-            }
             ExprKind::Call(_) => Some("calls are evaluated at run time".to_string()),
-            _ => None,
+            _ => {
+                let mut operands = expr.operands().into_iter();
+                operands.find_map(|operand| self.why_not_constant(operand))
+            }
         }
     }
 
@@ -147,14 +135,9 @@ impl Checker {
                 };
                 Some(format!("`{}` is {kind}", var.name))
             }
-            ExprKind::Field(base, _)
-            | ExprKind::TupleElement(base, _)
-            | ExprKind::Index(base, _)
-            | ExprKind::Slice(base, _, _)
-            | ExprKind::PlusSlice(base, _, _) => self.why_read_only(base),
             ExprKind::StackLastIndex(_) => Some("`lastIndex` is computed".to_string()),
             ExprKind::StackLast(_) => Some("it is `last` of a stack".to_string()),
-            _ => None,
+            _ => self.why_read_only(expr.base()?),
         }
     }
 }

@@ -351,37 +351,21 @@ impl Checker {
     /// Whether the value is known at compile time, at the latest at elaboration.
     pub(crate) fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Int(_)
-            | ExprKind::Bool(_)
-            | ExprKind::String(_)
-            | ExprKind::EnumMember(..)
-            | ExprKind::Error(_)
-            | ExprKind::MatchKind(_)
-            | ExprKind::Instance(_)
-            | ExprKind::This
-            | ExprKind::InvalidHeader
-            | ExprKind::DefaultValue
-            | ExprKind::Construct(_)
-            | ExprKind::Invalid => true,
             ExprKind::Var(id) => matches!(
                 self.program.vars[id.index()].kind,
-                VarKind::Constructor | VarKind::Param(forebay_syntax::ast::Direction::None)
+                VarKind::Constructor | VarKind::Param(Direction::None)
             ),
-            ExprKind::Field(base, _)
-            | ExprKind::TupleElement(base, _)
-            | ExprKind::Slice(base, _, _)
-            | ExprKind::Unary(_, base)
-            | ExprKind::Cast(base) => self.is_constant(base),
-            ExprKind::Binary(first, links) => operands(first, links).all(|operand| self.is_constant(operand)),
-            ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
-                self.is_constant(left) && self.is_constant(right)
-            }
-            ExprKind::Ternary(condition, left, right) => {
-                self.is_constant(condition) && self.is_constant(left) && self.is_constant(right)
-            }
-            ExprKind::Aggregate(elements) => elements.iter().all(|element| self.is_constant(element)),
             ExprKind::Call(call) => self.is_constant_call(call),
-            _ => false,
+            ExprKind::Table(_)
+            | ExprKind::ValueSet(_)
+            | ExprKind::StackNext(_)
+            | ExprKind::StackLast(_)
+            | ExprKind::StackLastIndex(_)
+            | ExprKind::TableHit(_)
+            | ExprKind::TableMiss(_)
+            | ExprKind::Reordered(..) => false,
+            ExprKind::Construct(_) => true,
+            _ => expr.operands().into_iter().all(|operand| self.is_constant(operand)),
         }
     }
 
@@ -394,12 +378,7 @@ impl Checker {
         let foldable = function.name == "static_assert"
             || crate::annotations::has(&function.annotations, "pure")
             || matches!(function.result, Type::Extern(..));
-        foldable
-            && function.body.is_none()
-            && call.args.iter().all(|arg| match arg {
-                Argument::Value(value) => self.is_constant(value),
-                Argument::Discard | Argument::Absent => true,
-            })
+        foldable && function.body.is_none() && call.values().all(|value| self.is_constant(value))
     }
 
     /// Requires a compile-time value.
@@ -423,20 +402,14 @@ impl Checker {
 
     /// Whether the expression can be written.
     pub(crate) fn is_lvalue(&self, expr: &Expr) -> bool {
-        use forebay_syntax::ast::Direction;
         match &expr.kind {
             ExprKind::Var(id) => matches!(
                 self.program.vars[id.index()].kind,
                 VarKind::Local | VarKind::Param(Direction::Out | Direction::InOut)
             ),
-            ExprKind::Field(base, _)
-            | ExprKind::TupleElement(base, _)
-            | ExprKind::Index(base, _)
-            | ExprKind::StackNext(base)
-            | ExprKind::Slice(base, _, _)
-            | ExprKind::PlusSlice(base, _, _) => self.is_lvalue(base),
             ExprKind::Invalid => true,
-            _ => false,
+            ExprKind::StackLast(_) => false,
+            _ => expr.base().is_some_and(|base| self.is_lvalue(base)),
         }
     }
 
@@ -484,12 +457,8 @@ fn in_parameter<'a>(program: &'a Program, expr: &Expr) -> Option<(VarId, &'a Var
             let var = &program.vars[id.index()];
             (var.kind == VarKind::Param(Direction::In)).then_some((*id, var))
         }
-        ExprKind::Field(base, _)
-        | ExprKind::TupleElement(base, _)
-        | ExprKind::Index(base, _)
-        | ExprKind::Slice(base, _, _)
-        | ExprKind::PlusSlice(base, _, _) => in_parameter(program, base),
-        _ => None,
+        ExprKind::StackLast(_) => None,
+        _ => in_parameter(program, expr.base()?),
     }
 }
 

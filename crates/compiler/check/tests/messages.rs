@@ -231,6 +231,12 @@ const SAMPLES: &[(&str, &str)] = &[
     ),
     ("E0709", "const bit<8> a = 1; control c() { apply { a(); } }"),
     ("E0710", "$ control c() { apply { verify(true, error.NoError); } }"),
+    (
+        "E0710",
+        "$ header H { bit<8> f; } control c(inout H[2] s) {
+         action a(in bool v) { } table t { actions = { NoAction; } }
+         apply { a(s[t.apply().hit ? 8w1 : 0].isValid()); } }",
+    ),
     ("E0711", "control c() { apply { break; } }"),
     (
         "E0712",
@@ -401,6 +407,26 @@ fn calls_and_variables_are_found_wherever_an_expression_may_stand() {
     assert_eq!(parser(written), nothing);
     let read = "state start { y = 0; transition select(a) { x: accept; _: reject; } }";
     assert_eq!(parser(read), ["W0703"]);
+}
+
+#[test]
+fn reasons_are_found_in_every_part_of_an_expression() {
+    let message = |statements: &str| {
+        let text = format!(
+            "#include <core.p4>
+             header H {{ bit<8> f; }}
+             parser p(in H[4] a, inout H[4] b) {{ state start {{ {statements} transition accept; }} }}"
+        );
+        let found = diagnostics(&text);
+        let notes = found.iter().flat_map(|item| item.notes.iter().chain([&item.message]));
+        notes.cloned().collect::<Vec<_>>().join("; ")
+    };
+    let slice = message("b[0].f = b[0].f[b.lastIndex:0];");
+    assert!(slice.contains("`b` is a parameter"), "{slice}");
+    let next = message("a.next.f = 1;");
+    assert!(next.contains("but `a` is an `in` parameter"), "{next}");
+    let last = message("a.last.f = 1;");
+    assert!(last.contains("it is `last` of a stack"), "{last}");
 }
 
 #[test]

@@ -31,11 +31,8 @@ impl Checker {
         let Some(bound) = self.bind_call(&callable, CallSite { type_args: &[], ..site }) else {
             return self.invalid(span);
         };
-        for arg in &bound.args {
-            if let Argument::Value(value) = arg {
-                self.check_no_apply(value);
-            }
-        }
+        let values = bound.args.iter().filter_map(Argument::value);
+        values.for_each(|value| self.check_no_apply(value));
         bound.call(Callee::Action(id), span)
     }
 
@@ -53,28 +50,6 @@ impl Checker {
 
 /// Whether evaluating the expression applies a table.
 fn contains_apply(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::TableHit(_) | ExprKind::TableMiss(_) => true,
-        ExprKind::Call(call) => {
-            matches!(call.callee, Callee::TableApply(_))
-                || call
-                    .args
-                    .iter()
-                    .any(|arg| matches!(arg, Argument::Value(value) if contains_apply(value)))
-        }
-        ExprKind::Field(base, _)
-        | ExprKind::TupleElement(base, _)
-        | ExprKind::Slice(base, _, _)
-        | ExprKind::Unary(_, base)
-        | ExprKind::Cast(base) => contains_apply(base),
-        ExprKind::Binary(first, links) => operands(first, links).any(contains_apply),
-        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => {
-            contains_apply(left) || contains_apply(right)
-        }
-        ExprKind::Ternary(condition, left, right) => {
-            contains_apply(condition) || contains_apply(left) || contains_apply(right)
-        }
-        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => elements.iter().any(contains_apply),
-        _ => false,
-    }
+    let mut calls = calls([Node::Expr(expr)]);
+    calls.any(|(call, _)| matches!(call.callee, Callee::TableApply(_)))
 }

@@ -167,10 +167,10 @@ impl Checker {
     pub(super) fn check_result_type(&mut self, result: &Type, args: &[Argument], span: Span) -> bool {
         let forbidden = match result {
             Type::Parser(..) | Type::Control(..) | Type::Package(..) => true,
-            Type::Extern(..) => args.iter().any(|arg| match arg {
-                Argument::Value(value) => !self.is_constant(value),
-                Argument::Discard | Argument::Absent => false,
-            }),
+            Type::Extern(..) => {
+                let mut values = args.iter().filter_map(Argument::value);
+                values.any(|value| !self.is_constant(value))
+            }
             _ => false,
         };
         if forbidden {
