@@ -19,6 +19,7 @@ use forebay_ir::{
 use forebay_jit::{Arrays, Members, default_slot};
 use forebay_tables::counter::SHARDS;
 use forebay_tables::crc::Crc;
+use forebay_tables::hash;
 use forebay_tables::{
     ActionProfile, ActionRef, CounterArray, Domain, Groups, HitTimes, KeyMatch, Lock, LookupResult, MeterArray,
     MeterColor, NO_SLOT, Pin, RegisterArray, SectionLocks, Table, TableView,
@@ -579,20 +580,18 @@ impl Objects for View<'_> {
     }
 
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
-        use forebay_tables::HashAlgorithm as Computed;
-        let computed = match algorithm {
-            HashAlgorithm::Crc32 => Computed::Crc32,
-            HashAlgorithm::Custom(calculation) => return self.snapshot.calculations[calculation.index()].compute(data),
-            HashAlgorithm::Crc16 => Computed::Crc16,
-            HashAlgorithm::Random => Computed::Random,
-            HashAlgorithm::Identity => Computed::Identity,
-            HashAlgorithm::Csum16 => Computed::Csum16,
-            HashAlgorithm::Xor16 => Computed::Xor16,
-            HashAlgorithm::Crc32More => Computed::Crc32More,
-            HashAlgorithm::Crc16More => Computed::Crc16More,
-            HashAlgorithm::Toeplitz => Computed::Toeplitz,
-        };
-        computed.compute(data)
+        match algorithm {
+            HashAlgorithm::Crc32 => hash::crc32(data),
+            HashAlgorithm::Custom(calculation) => self.snapshot.calculations[calculation.index()].compute(data),
+            HashAlgorithm::Crc16 => hash::crc16(data),
+            HashAlgorithm::Random => hash::random(data),
+            HashAlgorithm::Identity => hash::identity(data),
+            HashAlgorithm::Csum16 => hash::csum16(data),
+            HashAlgorithm::Xor16 => hash::xor16(data),
+            HashAlgorithm::Crc32More => hash::crc32_more(data),
+            HashAlgorithm::Crc16More => hash::crc16_more(data),
+            HashAlgorithm::Toeplitz => hash::toeplitz(data),
+        }
     }
 }
 

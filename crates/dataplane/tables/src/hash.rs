@@ -1,81 +1,66 @@
-//! The hash algorithms of v1model, as BMv2 computes them.
+//! The hash algorithms of v1model, PSA and PNA, a function each; those of v1model as BMv2 computes them.
 //!
 //! A hash is a pure function of bytes: the values of the fields, one after another in network order ([`pack`]). The
-//! result has at most 64 bits.
+//! result has at most 64 bits. Custom CRCs are not among the functions: the control plane sets their parameters, and a
+//! [`Crc`] computes them.
 
 use forebay_bits::{Bits, write_bits};
 
 use crate::checksum::internet_checksum;
 use crate::crc::{Crc, CrcParameters};
-use crate::toeplitz::toeplitz;
 
 static CRC_32: Crc = Crc::new(CrcParameters::CRC_32);
 static CRC_16: Crc = Crc::new(CrcParameters::CRC_16);
 
-/// A hash algorithm (`HashAlgorithm` of v1model).
-///
-/// The custom CRCs are not among them: the control plane sets their parameters, and a [`Crc`] computes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HashAlgorithm {
-    /// The CRC of Ethernet.
-    Crc32,
-    /// CRC-16/ARC.
-    Crc16,
-    /// A well-spread number. BMv2 has no such algorithm; here it is a 64-bit mix of the data, so that runs are
-    /// reproducible and all executors agree.
-    Random,
-    /// The first 8 bytes of the data as a number.
-    Identity,
-    /// The Internet checksum, over data padded to whole 16-bit words.
-    Csum16,
-    /// All 16-bit words XORed, an odd last byte followed by a zero.
-    Xor16,
-    /// The CRC of Ethernet, continued: the first 4 bytes of the data are the CRC of the preceding data.
-    Crc32More,
-    /// CRC-16/ARC, continued in the same way from 2 bytes.
-    Crc16More,
-    /// The Toeplitz hash of PNA, with the usual key.
-    Toeplitz,
+/// The CRC of Ethernet.
+pub fn crc32(data: &[u8]) -> u64 {
+    CRC_32.compute(data)
 }
 
-impl HashAlgorithm {
-    /// The hash of `data`.
-    pub fn compute(self, data: &[u8]) -> u64 {
-        match self {
-            HashAlgorithm::Crc32 => CRC_32.compute(data),
-            HashAlgorithm::Crc16 => CRC_16.compute(data),
-            HashAlgorithm::Random => mix(data),
-            HashAlgorithm::Identity => data.iter().take(8).fold(0, |value, &byte| value << 8 | u64::from(byte)),
-            HashAlgorithm::Csum16 => internet_checksum(data).into(),
-            HashAlgorithm::Xor16 => xor_of_words(data).into(),
-            HashAlgorithm::Crc32More => more(&CRC_32, data, 4),
-            HashAlgorithm::Crc16More => more(&CRC_16, data, 2),
-            HashAlgorithm::Toeplitz => toeplitz(data).into(),
-        }
-    }
+/// CRC-16/ARC.
+pub fn crc16(data: &[u8]) -> u64 {
+    CRC_16.compute(data)
+}
 
-    /// The algorithm that v1model's `HashAlgorithm` gives this name.
-    pub fn from_name(name: &str) -> Option<HashAlgorithm> {
-        Some(match name {
-            "crc32" => HashAlgorithm::Crc32,
-            "crc16" => HashAlgorithm::Crc16,
-            "random" => HashAlgorithm::Random,
-            "identity" => HashAlgorithm::Identity,
-            "csum16" => HashAlgorithm::Csum16,
-            "xor16" => HashAlgorithm::Xor16,
-            _ => return None,
-        })
-    }
+/// [`crc32`] continued: the first 4 bytes of the data are the CRC of the preceding data.
+pub fn crc32_more(data: &[u8]) -> u64 {
+    more(&CRC_32, data, 4)
+}
 
-    /// Bits of the result.
-    pub fn width(self) -> u32 {
-        match self {
-            HashAlgorithm::Crc32 | HashAlgorithm::Crc32More | HashAlgorithm::Toeplitz => 32,
-            HashAlgorithm::Crc16 | HashAlgorithm::Crc16More => 16,
-            HashAlgorithm::Csum16 | HashAlgorithm::Xor16 => 16,
-            HashAlgorithm::Random | HashAlgorithm::Identity => 64,
-        }
-    }
+/// [`crc16`] continued in the same way from 2 bytes.
+pub fn crc16_more(data: &[u8]) -> u64 {
+    more(&CRC_16, data, 2)
+}
+
+/// A well-spread number of 64 bits. BMv2 has no such algorithm; here it is a mix of the data, so that runs are
+/// reproducible and all executors agree.
+pub fn random(data: &[u8]) -> u64 {
+    // Folds 8 bytes at a time through the finalizer of SplitMix64.
+    data.chunks(8).fold(data.len() as u64, |state, chunk| {
+        finalize((state ^ identity(chunk)).wrapping_add(0x9E37_79B9_7F4A_7C15))
+    })
+}
+
+/// The first 8 bytes of the data as a number.
+pub fn identity(data: &[u8]) -> u64 {
+    data.iter().take(8).fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+/// The Internet checksum, over data padded to whole 16-bit words.
+pub fn csum16(data: &[u8]) -> u64 {
+    internet_checksum(data).into()
+}
+
+/// All 16-bit words XORed, an odd last byte followed by a zero.
+pub fn xor16(data: &[u8]) -> u64 {
+    let (words, tail) = data.as_chunks::<2>();
+    let whole = words.iter().fold(0u16, |xor, &word| xor ^ u16::from_be_bytes(word));
+    u64::from(whole ^ tail.first().map_or(0, |&byte| u16::from(byte) << 8))
+}
+
+/// The Toeplitz hash of PNA, with the usual key: 32 bits.
+pub fn toeplitz(data: &[u8]) -> u64 {
+    crate::toeplitz::toeplitz(data).into()
 }
 
 /// The values one after another in network order, padded with zero bits to a whole byte.
@@ -98,20 +83,6 @@ fn more(crc: &Crc, data: &[u8], bytes: usize) -> u64 {
     crc.compute_more(before, data)
 }
 
-fn xor_of_words(data: &[u8]) -> u16 {
-    let (words, tail) = data.as_chunks::<2>();
-    let whole = words.iter().fold(0, |xor, &word| xor ^ u16::from_be_bytes(word));
-    whole ^ tail.first().map_or(0, |&byte| u16::from(byte) << 8)
-}
-
-/// Folds 8 bytes at a time through the finalizer of SplitMix64.
-fn mix(data: &[u8]) -> u64 {
-    data.chunks(8).fold(data.len() as u64, |state, chunk| {
-        let word = HashAlgorithm::Identity.compute(chunk);
-        finalize((state ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15))
-    })
-}
-
 fn finalize(mut value: u64) -> u64 {
     value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -126,24 +97,29 @@ mod tests {
 
     #[test]
     fn every_algorithm_on_the_digits() {
-        let expected = [
-            ("crc32", 0xCBF4_3926),
-            ("crc16", 0xBB3D),
-            ("identity", 0x3132_3334_3536_3738),
-            ("csum16", 0xF62A),
-            ("xor16", 0x3908),
-        ];
-        for (name, hash) in expected {
-            let algorithm = HashAlgorithm::from_name(name).unwrap();
-            assert_eq!(algorithm.compute(DIGITS), hash, "{name}");
-            assert!(u128::from(hash) < 1 << algorithm.width());
-        }
-        assert_eq!(HashAlgorithm::from_name("md5"), None);
+        assert_eq!(crc32(DIGITS), 0xCBF4_3926);
+        assert_eq!(crc16(DIGITS), 0xBB3D);
+        assert_eq!(identity(DIGITS), 0x3132_3334_3536_3738);
+        assert_eq!(csum16(DIGITS), 0xF62A);
+        assert_eq!(xor16(DIGITS), 0x3908);
+    }
+
+    #[test]
+    fn a_continued_crc_is_that_of_the_whole() {
+        let (first, rest) = DIGITS.split_at(4);
+        let crc32_of_first = (crc32(first) as u32).to_be_bytes();
+        assert_eq!(crc32_more(&[&crc32_of_first[..], rest].concat()), crc32(DIGITS));
+        let crc16_of_first = (crc16(first) as u16).to_be_bytes();
+        assert_eq!(crc16_more(&[&crc16_of_first[..], rest].concat()), crc16(DIGITS));
+        assert_eq!(
+            crc32_more(&[&[0; 4][..], DIGITS].concat()),
+            crc32(DIGITS),
+            "no data before"
+        );
     }
 
     #[test]
     fn random_depends_on_every_byte_and_the_length() {
-        let random = |data| HashAlgorithm::Random.compute(data);
         assert_eq!(random(b"abcdefghij"), random(b"abcdefghij"));
         assert_ne!(random(b"abcdefghij"), random(b"abcdefghik"));
         assert_ne!(random(b"\0"), random(b"\0\0"));

@@ -14,7 +14,7 @@
 //! | tables | [`entry`], `table_spec`, [`table`], [`view`] | entries, actions, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`] under [`lock_stripes`], [`counter`], [`meter`] | arrays that packets change |
-//! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of v1model and PSA |
+//! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of the architectures |
 //!
 //! ```
 //! use forebay_bits::Bits;
@@ -114,7 +114,6 @@ pub use batch_lookup::{Found, LookUp, OnePlace, TOGETHER_MAX, ahead, find_togeth
 pub use counter::{CounterArray, CounterKind, CounterValue};
 pub use entry::{ActionCall, ActionId, ActionRef, Entry, EntryAction, EntryId, GroupId, MemberId, NewEntry};
 pub use epoch::{Domain, Groups, Pin, Published, Reader, Session, State, Version};
-pub use hash::HashAlgorithm;
 pub use hit_times::HitTimes;
 pub use key::{KeyError, KeyMatch, KeySpec, MatchKind};
 pub use layout::{Key, KeyLayout, NO_SLOT, Placement, Record, RecordLayout, SLOT_BITS};

@@ -293,8 +293,8 @@ impl Objects for Recorder<'_> {
     fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
         match algorithm {
             HashAlgorithm::Csum16 => forebay_tables::checksum::internet_checksum(data).into(),
-            HashAlgorithm::Crc32 => forebay_tables::HashAlgorithm::Crc32.compute(data),
-            HashAlgorithm::Crc16 => forebay_tables::HashAlgorithm::Crc16.compute(data),
+            HashAlgorithm::Crc32 => forebay_tables::hash::crc32(data),
+            HashAlgorithm::Crc16 => forebay_tables::hash::crc16(data),
             _ => mix(data
                 .iter()
                 .map(|&byte| byte.into())
