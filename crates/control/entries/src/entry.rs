@@ -29,7 +29,7 @@ pub fn table_index(program: &Program, name: &str) -> Result<usize, String> {
 /// What an entry matches.
 ///
 /// # Errors
-/// When a name means nothing, a value does not fit its field, or an exact field is not written.
+/// When a name means nothing, a value does not fit its field, an exact field is not written, or a field is given twice.
 pub fn entry_key(program: &Program, entry: &EntryName) -> Result<EntryKey, String> {
     let index = table_index(program, &entry.table)?;
     let table = &program.tables[index];
@@ -38,13 +38,23 @@ pub fn entry_key(program: &Program, entry: &EntryName) -> Result<EntryKey, Strin
         .iter()
         .filter(|key| key.match_kind != MatchKind::Selector)
         .collect();
-    let mut matches: Vec<Option<EntryMatch>> = keys.iter().map(|key| unwritten(key)).collect();
+    let mut matches: Vec<Option<EntryMatch>> = vec![None; keys.len()];
     for written in &entry.matches {
         let at = resolve_key(&written.name, keys.iter().map(|key| key.name.as_str()))
             .map_err(|message| format!("table `{}`: {message}", table.name))?;
         let pattern = entry_match(keys[at], &written.pattern)
             .map_err(|message| format!("table `{}`, key field `{}`: {message}", table.name, keys[at].name))?;
-        matches[at] = Some(pattern);
+        if matches[at].replace(pattern).is_some() {
+            return Err(format!(
+                "table `{}`: key field `{}` is given twice",
+                table.name, keys[at].name
+            ));
+        }
+    }
+    for (key, matched) in keys.iter().zip(&mut matches) {
+        if matched.is_none() {
+            *matched = unwritten(key);
+        }
     }
     Ok(EntryKey {
         table: index,
@@ -74,7 +84,7 @@ fn all_written(table: &Table, keys: &[&TableKey], matches: Vec<Option<EntryMatch
 /// The action's full name and its arguments in order of its parameters.
 ///
 /// # Errors
-/// When a name means nothing, or an argument is missing or does not fit.
+/// When a name means nothing, or an argument is missing, is given twice, or does not fit.
 pub fn action_call(program: &Program, table: &Table, call: &ActionCall) -> Result<(String, Vec<Bits>), String> {
     let actions: Vec<&Action> = table
         .actions
@@ -102,6 +112,11 @@ fn action_args(action: &Action, call: &ActionCall) -> Result<Vec<Bits>, String> 
                 known.join(", ")
             ),
         });
+    }
+    let names: Vec<&str> = call.args.iter().map(|(name, _)| name.as_str()).collect();
+    let twice = (1..names.len()).find(|&at| names[..at].contains(&names[at]));
+    if let Some(at) = twice {
+        return Err(format!("argument `{}` is given twice", names[at]));
     }
     action
         .params

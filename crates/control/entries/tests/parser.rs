@@ -102,6 +102,7 @@ fn mistakes_are_placed_and_explained() {
         "1:16: expected `,`, found the end of the line"
     );
     assert_eq!(error("add t k:1 a(x:0x*)"), "1:15: an argument's value has no `*`");
+    assert_eq!(error("register_write r 0 0x1*"), "1:20: a value has no `*`");
     assert_eq!(
         error("expect 0 00 $ 11"),
         "1:15: expected nothing after `$`, found `11`"

@@ -163,6 +163,14 @@ fn commands_that_do_not_suit_the_program() {
             "add choose forward(x:1)",
             "action `Ingress.forward`: it has no parameter `x`; its parameters are (port)",
         ),
+        (
+            "add choose h.argument:1 hdr.h.argument:2 discard()",
+            "table `Ingress.choose`: key field `hdr.h.argument` is given twice",
+        ),
+        (
+            "add choose h.argument:1 forward(port:1, port:2)",
+            "action `Ingress.forward`: argument `port` is given twice",
+        ),
         ("check_counter chosen($x)", "no `add` has made an entry `= x`"),
         (
             "check_counter chosen(0)",

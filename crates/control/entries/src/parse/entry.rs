@@ -109,12 +109,12 @@ fn pattern(line: &mut Line) -> Result<Pattern, ParseError> {
         return Ok(Pattern::Prefix(value, line.number_u32("the length of a prefix")?));
     }
     if line.accept("&&&") {
-        return Ok(Pattern::Masked(plain(line, value)?, plain_literal(line, "a mask")?));
+        return Ok(Pattern::Masked(plain(line, value)?, line.plain_literal("a mask")?));
     }
     if line.accept("->") {
         return Ok(Pattern::Range(
             plain(line, value)?,
-            plain_literal(line, "the range's upper end")?,
+            line.plain_literal("the range's upper end")?,
         ));
     }
     Ok(Pattern::Value(value))
@@ -129,21 +129,12 @@ fn arguments(line: &mut Line) -> Result<Vec<(String, Literal)>, ParseError> {
     loop {
         let name = line.qualified_name("a parameter's name or `)`")?;
         line.symbol(":")?;
-        args.push((name, plain_literal(line, "an argument's value")?));
+        args.push((name, line.plain_literal("an argument's value")?));
         if line.accept(")") {
             return Ok(args);
         }
         line.symbol(",")?;
     }
-}
-
-fn plain_literal(line: &mut Line, what: &str) -> Result<Literal, ParseError> {
-    let column = line.column();
-    let literal = line.literal(what)?;
-    if literal.has_wildcards() {
-        return Err(line.error_at(column, format!("{what} has no `*`")));
-    }
-    Ok(literal)
 }
 
 fn plain(line: &Line, literal: Literal) -> Result<Literal, ParseError> {

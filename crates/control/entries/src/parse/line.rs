@@ -153,6 +153,16 @@ impl<'a> Line<'a> {
         Ok(literal)
     }
 
+    /// A number without wildcards.
+    pub fn plain_literal(&mut self, what: &str) -> Result<Literal, ParseError> {
+        let column = self.column();
+        let literal = self.literal(what)?;
+        if literal.has_wildcards() {
+            return Err(self.error_at(column, format!("{what} has no `*`")));
+        }
+        Ok(literal)
+    }
+
     /// The IPv4, IPv6 or MAC address that comes next, as a number.
     fn address(&self) -> Option<String> {
         let rest = self.rest();

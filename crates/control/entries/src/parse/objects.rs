@@ -90,7 +90,7 @@ pub fn register_write(line: &mut Line) -> Result<Command, ParseError> {
     Ok(Command::RegisterWrite {
         register: line.qualified_name("a register's name")?,
         index: line.number_u64("an index")?,
-        value: line.literal("a value")?,
+        value: line.plain_literal("a value")?,
     })
 }
 
