@@ -531,8 +531,17 @@ fn port_ends(port: &Node<'_>, ports: &[PortConfig]) -> Result<(usize, Vec<usize>
 
 /// The frames of a flow. Pairs of ends, fields and sizes all go on with each frame.
 fn frames(headers: &[Headers], size: &Node<'_>, warnings: &mut Vec<String>) -> Result<Frames, Wrong> {
-    let least = headers.iter().map(Headers::bytes_min).max().unwrap_or_default() + CHECK_SEQUENCE_BYTES;
     let mut sizes = sizes(size)?;
+    // Fields have the same period for all pairs.
+    let count = headers[0]
+        .period()
+        .and_then(|period| least_common_multiple(period, sizes.len()))
+        .and_then(|period| least_common_multiple(period, headers.len()));
+    let count =
+        count.ok_or_else(|| size.wrong("fields, sizes and pairs of devices do not begin again within 65536 frames"))?;
+    // Of each frame: the headers of GRE and GTP-U are longer with some flags.
+    let least = (0..count).map(|index| headers[index % headers.len()].bytes_min(index));
+    let least = least.max().unwrap_or_default() + CHECK_SEQUENCE_BYTES;
     if let Some(short) = sizes.iter().find(|bytes| **bytes < least) {
         warnings.push(
             size.wrong(format!(
@@ -542,13 +551,6 @@ fn frames(headers: &[Headers], size: &Node<'_>, warnings: &mut Vec<String>) -> R
         );
         sizes.iter_mut().for_each(|bytes| *bytes = (*bytes).max(least));
     }
-    // Fields have the same period for all pairs.
-    let count = headers[0]
-        .period()
-        .and_then(|period| least_common_multiple(period, sizes.len()))
-        .and_then(|period| least_common_multiple(period, headers.len()));
-    let count =
-        count.ok_or_else(|| size.wrong("fields, sizes and pairs of devices do not begin again within 65536 frames"))?;
     let frame = |index: usize| {
         let bytes = sizes[index % sizes.len()] - CHECK_SEQUENCE_BYTES;
         headers[index % headers.len()].frame(index, bytes)

@@ -448,12 +448,12 @@ impl Headers {
         }
     }
 
-    /// The shortest frame with these headers and a tag, without check sequence.
-    pub fn bytes_min(&self) -> usize {
-        self.build(0, self.custom()).len() + TAG_BYTES
+    /// The least length of a frame, by its number: these headers and a tag, without check sequence.
+    pub fn bytes_min(&self, frame: usize) -> usize {
+        self.build(frame, self.custom()).len() + TAG_BYTES
     }
 
-    /// A frame, without check sequence.
+    /// A frame of at least [`bytes_min`](Self::bytes_min) bytes, without check sequence.
     pub fn frame(&self, frame: usize, bytes: usize) -> Vec<u8> {
         let headers = self.build(frame, &[]).len();
         let mut payload = self.custom().to_vec();

@@ -1,7 +1,7 @@
 use super::sizes::interleaved;
 use super::*;
 use forebay_packet::checksum::Sum;
-use forebay_tester::tag::Tag;
+use forebay_tester::tag::{TAG_BYTES, Tag};
 use forebay_traffic::inspect;
 use serde_json::json;
 
@@ -387,6 +387,30 @@ fn a_frame_that_is_too_short_is_lengthened_with_a_warning() {
             .iter()
             .all(|frame| frame.len() == 72)
     );
+}
+
+#[test]
+fn every_frame_has_room_for_headers_that_grow_with_a_flag() {
+    let layer = |name: &str| json!({ "choice": name });
+    let with_flag = |name: &str, flag: &str| {
+        let mut layer = layer(name);
+        layer[name][flag] = json!({ "choice": "values", "values": [0, 1] });
+        layer
+    };
+    let gre = vec![with_flag("gre", "checksum_present")];
+    let gtp = vec![layer("udp"), with_flag("gtpv1", "s_flag")];
+    // Ethernet, IPv4, (UDP,) the tunnel with its flag, and the tester's tag.
+    for (tunnel, bytes) in [(gre, 14 + 20 + 8 + TAG_BYTES), (gtp, 14 + 20 + 8 + 12 + TAG_BYTES)] {
+        let mut flow = flow();
+        flow["packet"] = Value::Array([vec![layer("ethernet"), layer("ipv4")], tunnel].concat());
+        let config = with(flow).expect("a configuration");
+        let templates = config.flows[0].stream.frames.templates();
+        let lengths: Vec<usize> = templates.iter().map(Vec::len).collect();
+        assert_eq!(lengths, [bytes, bytes]);
+        for frame in templates {
+            inspect(frame).unwrap_or_else(|fault| panic!("{fault}"));
+        }
+    }
 }
 
 #[test]
