@@ -5,6 +5,7 @@ use crate::error::AgentError;
 use forebay_pfcp::Pools;
 use forebay_pfcp::rules::Network;
 use forebay_pfcp::wire::{Addresses, NodeId};
+use forebay_traffic::frame::parse_mac;
 use serde::Deserialize;
 use std::net::IpAddr;
 
@@ -277,14 +278,9 @@ const PORT_MAX: u16 = 510;
 const MTU_MIN: u16 = 68;
 
 fn mac(key: &str, text: &str) -> Result<u128, AgentError> {
-    let parts: Option<Vec<u8>> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect();
-    match parts.as_deref() {
-        Some(bytes) if bytes.len() == 6 => Ok(bytes.iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte))),
-        _ => Err(wrong(
-            key,
-            &format!("`{text}` is no MAC address like 02:00:00:00:00:01"),
-        )),
-    }
+    let bytes = parse_mac(text);
+    let bytes = bytes.ok_or_else(|| wrong(key, &format!("`{text}` is no MAC address like 02:00:00:00:00:01")))?;
+    Ok(bytes.iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte)))
 }
 
 fn wrong(key: &str, why: &str) -> AgentError {

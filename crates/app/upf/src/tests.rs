@@ -146,6 +146,7 @@ fn what_is_wrong_in_settings_is_named() {
     let wrong = [
         ("next_hop = 2", "next_hop = 3", "next hop 3, which does not exist"),
         ("02:00:00:00:03:02", "02:00:00:00:03", "is no MAC address"),
+        ("02:00:00:00:03:02", "+2:00:00:00:03:02", "is no MAC address"),
         ("\"192.168.4.0/24\"", "\"192.168.4.0/33\"", "n4.peers"),
         ("10.60.0.0/16", "10.60.0.0/31", "pools.v4"),
         ("mtu = 1600", "mtuu = 1600", "mtuu"),

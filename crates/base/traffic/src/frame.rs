@@ -266,6 +266,25 @@ impl FrameSpec {
     }
 }
 
+/// The MAC address that a text means, like `02:00:00:00:00:01`: six bytes of two hexadecimal digits each.
+///
+/// ```
+/// use forebay_traffic::frame::parse_mac;
+///
+/// assert_eq!(parse_mac("02:00:00:00:00:Ff"), Some([2, 0, 0, 0, 0, 0xff]));
+/// assert_eq!(parse_mac("2:0:0:0:0:1"), None);
+/// assert_eq!(parse_mac("+2:00:00:00:00:01"), None);
+/// ```
+pub fn parse_mac(text: &str) -> Option<[u8; 6]> {
+    let byte = |digits: &str| {
+        // `from_str_radix` alone would take a sign for a digit.
+        let is_byte = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        u8::from_str_radix(digits, 16).ok().filter(|_| is_byte)
+    };
+    let bytes: Option<Vec<u8>> = text.split(':').map(byte).collect();
+    bytes?.try_into().ok()
+}
+
 fn mac_of(address: Ipv4Addr) -> [u8; 6] {
     let [a, b, c, d] = address.octets();
     [2, 0, a, b, c, d]

@@ -289,7 +289,7 @@ fn mac(text: &str) -> Option<Vec<u8>> {
     let separator = if text.contains('-') { '-' } else { ':' };
     let parts: Vec<&str> = text.split(separator).collect();
     let octet = |part: &&str| match part.len() {
-        1 | 2 => u8::from_str_radix(part, 16).ok(),
+        1 | 2 if part.bytes().all(|digit| digit.is_ascii_hexdigit()) => u8::from_str_radix(part, 16).ok(),
         _ => None,
     };
     (parts.len() == 6).then(|| parts.iter().map(octet).collect()).flatten()

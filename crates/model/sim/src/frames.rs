@@ -2,6 +2,7 @@
 
 use crate::scenario::{FrameEntry, MessageEntry, NPacketEntry, SizeEntry, UdpEntry};
 use forebay_packet::SplitMix64;
+use forebay_traffic::frame::parse_mac;
 use forebay_traffic::{FrameSpec, MessageFormat, MessageId, Network, Transport, VlanTag};
 use std::net::Ipv4Addr;
 
@@ -134,13 +135,7 @@ impl Ethernet {
 
 /// `02:00:00:00:00:01`.
 fn mac(text: &str) -> Result<[u8; 6], String> {
-    let bytes: Option<Vec<u8>> = text
-        .split(':')
-        .map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2))
-        .collect();
-    bytes
-        .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| format!("{text:?} is no MAC address; write one as \"02:00:00:00:00:01\""))
+    parse_mac(text).ok_or_else(|| format!("{text:?} is no MAC address; write one as \"02:00:00:00:00:01\""))
 }
 
 fn udp_frames(entry: &UdpEntry, ethernet: &Ethernet) -> Result<Vec<Vec<u8>>, String> {

@@ -271,6 +271,11 @@ fn mistakes_are_named() {
             "at = \"switch:1\"\nmac = \"2:0\"",
             "is no MAC address",
         ),
+        (
+            "at = \"switch:1\"",
+            "at = \"switch:1\"\nmac = \"+2:0:0:0:0:1\"",
+            "is no MAC address",
+        ),
     ] {
         let Err(problems) = Setup::new(&text.replace(from, to), &Programs) else {
             panic!("{to} should be wrong");

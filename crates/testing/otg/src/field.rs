@@ -142,11 +142,17 @@ pub fn mac(node: &Node<'_>) -> Result<u128, Wrong> {
     let bytes: Option<Vec<u8>> = node
         .text()?
         .split(':')
-        .map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() <= 2))
+        .map(|byte| hexadecimal(byte).filter(|_| byte.len() <= 2))
         .collect();
     let bytes = bytes.filter(|bytes| bytes.len() == 6);
     let bytes = bytes.ok_or_else(|| node.wrong("a MAC address like 02:00:00:00:00:01 is expected"))?;
     Ok(bytes.iter().fold(0, |all, byte| all << 8 | u128::from(*byte)))
+}
+
+/// A byte in hexadecimal digits. `from_str_radix` alone would take a sign for a digit.
+pub fn hexadecimal(digits: &str) -> Option<u8> {
+    let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u8::from_str_radix(digits, 16).ok().filter(|_| are_digits)
 }
 
 pub fn ipv4(node: &Node<'_>) -> Result<u128, Wrong> {

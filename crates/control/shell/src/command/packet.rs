@@ -62,7 +62,8 @@ fn bytes(text: &str) -> Result<Vec<u8>, Mistake> {
     let digits: String = text.strip_prefix("0x").unwrap_or(text).replace([':', ' '], "");
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        let are_digits = pair.len() == 2 && pair.iter().all(u8::is_ascii_hexdigit);
+        let pair = std::str::from_utf8(pair).ok().filter(|_| are_digits)?;
         u8::from_str_radix(pair, 16).ok()
     };
     let bytes: Option<Vec<u8>> = pairs.map(byte).collect();

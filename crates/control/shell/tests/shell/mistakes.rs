@@ -169,6 +169,7 @@ const MISTAKES: &[(&str, &str)] = &[
         "the members are missing\n  = help: `vset clear special_types` takes",
     ),
     ("packet out 012", "`012` is no packet"),
+    ("packet out +1+2", "`+1+2` is no packet"),
     ("packet out 01 egres_port=1", "did you mean `egress_port`?"),
     ("info tabels", "did you mean `tables`?"),
     ("table list now", "`now` is one word too many"),

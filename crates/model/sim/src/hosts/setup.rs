@@ -6,6 +6,7 @@ use crate::numbers::{DELAYS_NS, SHARES, TIMES_US};
 use crate::setup::{ChipSetup, Reader, picos};
 use crate::suggestion::suggestion;
 use forebay_chip::{Framing, LinkSpec, PfcConfig, Picos, Place};
+use forebay_traffic::frame::parse_mac;
 use std::net::Ipv4Addr;
 
 /// Hosts and flows of a scenario: their wake-up calls have numbers of 16 bits.
@@ -115,13 +116,7 @@ fn mac(entry: &HostEntry, reader: &mut Reader<'_>) -> [u8; 6] {
     let Some(written) = &entry.mac else {
         return [2, 0, a, b, c, d];
     };
-    let bytes: Result<Vec<u8>, _> = written
-        .get_ref()
-        .split(':')
-        .map(|byte| u8::from_str_radix(byte, 16))
-        .collect();
-    let mac = bytes.ok().and_then(|bytes| <[u8; 6]>::try_from(bytes).ok());
-    match mac {
+    match parse_mac(written.get_ref()) {
         Some(mac) if mac[0] & GROUP == 0 => mac,
         Some(_) => {
             let message = format!("{} is a group address, not the address of a host", written.get_ref());

@@ -236,7 +236,7 @@ fn frames_without_transport_or_network_headers() {
     assert_eq!(bare[12..14], [0xff, 0xff]);
     let said = refused(json!([{ "choice": "ethernet" }, { "choice": "udp" }]));
     assert!(said.starts_with("flows[0].packet[1]: packets are"), "{said}");
-    for bytes in ["", "abc", "zz"] {
+    for bytes in ["", "abc", "zz", "+a+b"] {
         let said = refused(json!([{ "choice": "ethernet" }, { "choice": "custom", "custom": { "bytes": bytes } }]));
         assert!(
             said.contains("packet[1].custom.bytes: 1 to 1024 bytes in hexadecimal"),

@@ -5,7 +5,7 @@ use super::{
     LARGEST_MAC, LARGEST_WORD, Label, Layers, Link, NEXT_HEADER, NetworkFields, PROTOCOL, TAGS_MAX, TCP_FLAGS,
     TagFields, TcpFields, TransportFields, VLAN_ETHER_TYPE, VLAN_MAX,
 };
-use crate::field::{Field, Parse, ipv4, ipv6, mac, number};
+use crate::field::{Field, Parse, hexadecimal, ipv4, ipv6, mac, number};
 use crate::node::{Node, Wrong};
 use forebay_traffic::VlanTag;
 
@@ -167,7 +167,7 @@ pub(super) fn custom(node: &Node<'_>) -> Result<Vec<u8>, Wrong> {
         .bytes()
         .filter(|byte| !byte.is_ascii_whitespace() && *byte != b':')
         .collect();
-    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let pair = |pair: &[u8]| hexadecimal(std::str::from_utf8(pair).ok()?);
     let read: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
     match read.filter(|read| digits.len().is_multiple_of(2) && (1..=CUSTOM_BYTES_MAX).contains(&read.len())) {
         Some(read) => Ok(read),
