@@ -84,7 +84,6 @@ impl FramesOfClones {
 
 impl MachineCode {
     /// The code for a program's packets; `None` with the interpreter.
-    #[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
     pub(crate) fn new(
         program: &Program,
         layout: Option<&Layout>,
@@ -105,40 +104,19 @@ impl MachineCode {
         if let Some(back) = &mut route.sends_back {
             back.recirculates_fast = of_returns.is_some();
         }
-        let mut obstacles = match options.fast_path {
-            FastPath::Never => Vec::new(),
-            _ => route.obstacles(unrolled, options.step_limit),
-        };
-        let is_blocked = obstacles.iter().any(|obstacle| obstacle.stops == Stops::All);
-        if options.fast_path == FastPath::Planned && !is_blocked {
-            obstacles.extend(route.limits(unrolled, options.step_limit));
-        }
+        let (obstacles, is_blocked) = known_obstacles(unrolled, &route, options);
         let head = Head::of(unrolled, &route);
         let kept_by_returns = route.sends_back.as_ref().map_or(&[][..], |back| &back.kept);
         let kept_by_returns = KeptValues::of(unrolled, kept_by_returns);
         let side_exit = SideExit::of(program, unrolled, &route);
         let is_compiled = matches!(options.fast_path, FastPath::BeforePackets | FastPath::BesidePackets);
         let is_wanted = is_compiled && !is_blocked;
-        let of_clones = || match (layout, program.architecture) {
-            (Some(layout), _) => clones::straight(unrolled, layout, &route),
-            (None, Architecture::Psa) => psa_clones::straight(unrolled, &route),
-            (None, _) => None,
-        };
-        let of_clones = is_wanted.then(of_clones).flatten();
-        let of_clones = of_clones.filter(|path| !path.route.is_blocked(&path.program, options.step_limit));
+        let of_clones = is_wanted.then(|| straight_of_clones(unrolled, layout, &route, options));
+        let of_clones = of_clones.flatten();
         let fast_path = is_wanted.then(|| Arc::new(Generations::new(unrolled, route, options.step_limit)));
-        let beside_packets = options.fast_path == FastPath::BesidePackets;
-        let compiling = fast_path.as_ref().map(|generations| {
-            let generations = Arc::clone(generations);
-            let budget = forebay_budget::of_thread();
-            let BesideWorkers(begin) = options.beside_workers;
-            thread::spawn(move || {
-                if beside_packets {
-                    begin();
-                }
-                compile_first(&generations, budget);
-            })
-        });
+        let compiling = fast_path
+            .as_ref()
+            .map(|generations| begin_compiling(generations, options));
         let machine_code = MachineCode {
             general: general(program, options)?,
             takes_bursts: options.fast_path != FastPath::Never,
@@ -153,7 +131,7 @@ impl MachineCode {
             kept_by_returns,
             side_exit,
             obstacles,
-            beside_packets,
+            beside_packets: options.fast_path == FastPath::BesidePackets,
             beside_workers: options.beside_workers,
             threads: Mutex::new(compiling.into_iter().collect()),
         };
@@ -373,6 +351,49 @@ impl MachineCode {
     fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What keeps packets off the fast path and is known before compilation, and whether no packet can take it.
+fn known_obstacles(program: &Program, route: &Route, options: &Options) -> (Vec<Obstacle>, bool) {
+    let mut obstacles = match options.fast_path {
+        FastPath::Never => Vec::new(),
+        _ => route.obstacles(program, options.step_limit),
+    };
+    let is_blocked = obstacles.iter().any(|obstacle| obstacle.stops == Stops::All);
+    if options.fast_path == FastPath::Planned && !is_blocked {
+        obstacles.extend(route.limits(program, options.step_limit));
+    }
+    (obstacles, is_blocked)
+}
+
+/// The path of clones, if they may take a fast path.
+fn straight_of_clones(
+    program: &Program,
+    layout: Option<&Layout>,
+    route: &Route,
+    options: &Options,
+) -> Option<Straight> {
+    let path = match (layout, program.architecture) {
+        (Some(layout), _) => clones::straight(program, layout, route),
+        (None, Architecture::Psa) => psa_clones::straight(program, route),
+        (None, _) => None,
+    };
+    path.filter(|path| !path.route.is_blocked(&path.program, options.step_limit))
+}
+
+/// Starts a thread that compiles the first variant.
+#[allow(clippy::disallowed_methods, reason = "compiles the fast path beside the packets")]
+fn begin_compiling(generations: &Arc<Generations>, options: &Options) -> JoinHandle<()> {
+    let generations = Arc::clone(generations);
+    let budget = forebay_budget::of_thread();
+    let beside_packets = options.fast_path == FastPath::BesidePackets;
+    let BesideWorkers(begin) = options.beside_workers;
+    thread::spawn(move || {
+        if beside_packets {
+            begin();
+        }
+        compile_first(&generations, budget);
+    })
 }
 
 /// Compiles the variant that is compiled first, within the budget of the thread that loads the program.
