@@ -109,29 +109,12 @@ pub(crate) fn are_apart(program: &Program, layout: &Layout, route: &Route) -> bo
 
 /// The path of clones, if there can be specialised code for it.
 pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Option<Straight> {
-    let parser = &program.bodies[route.parser.index()];
-    let parsing = || parser.statements();
-    let reads_length = parsing().any(|statement| matches!(statement.op, Op::PacketLength { .. }));
-    let draws_random_numbers = route.draws_random_numbers(program)[1];
+    if !can_be_straight(program, route) {
+        return None;
+    }
     let [from_ingress, from_egress] = route.clones(program);
-    let are_noted = (from_ingress || from_egress) && route.executes_clones(program);
-    if !are_noted || (from_ingress && reads_length) || draws_random_numbers {
-        return None;
-    }
-    let is_forgotten = |slot: &SlotId| {
-        let kind = program.slot(*slot).kind;
-        matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
-    };
-    // Fields that the parser extracts again must not be kept by a clone.
-    if !route.cloning.kept.iter().flatten().all(is_forgotten) {
-        return None;
-    }
-    let mut forgotten = vec![layout.slots.ingress_port];
-    forgotten.extend(parsing().flat_map(|statement| statement.op.slots_written(program)));
-    forgotten.retain(|slot| is_forgotten(slot) && Some(*slot) != layout.slots.instance_type);
-    forgotten.sort();
-    forgotten.dedup();
-    let received = from_ingress.then(|| parser.blocks.clone());
+    let forgotten = forgotten(program, layout, route);
+    let received = from_ingress.then(|| program.bodies[route.parser.index()].blocks.clone());
     let sets = if from_egress {
         Some(validities_after_egress(program, layout, route)?.sets)
     } else {
@@ -167,16 +150,60 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
     if let Some(blocks) = egress_of_clones(program, layout, egress, [from_ingress, from_egress]) {
         egress = new_body(program, "egress of clones", BodyKind::Control, blocks);
     }
-    let route = Route {
+    let head_valid = program.headers[head.index()].valid;
+    let bodies = [parser, nothing, ingress, egress];
+    let route = route_of_clones(route, layout, bodies, (head_slots, head_valid));
+    Some(Straight { program: made, route })
+}
+
+/// Whether there are clones whose path can be straight.
+fn can_be_straight(program: &Program, route: &Route) -> bool {
+    let mut parsing = program.bodies[route.parser.index()].statements();
+    let reads_length = parsing.any(|statement| matches!(statement.op, Op::PacketLength { .. }));
+    let draws_random_numbers = route.draws_random_numbers(program)[1];
+    let [from_ingress, from_egress] = route.clones(program);
+    let are_noted = (from_ingress || from_egress) && route.executes_clones(program);
+    if !are_noted || (from_ingress && reads_length) || draws_random_numbers {
+        return false;
+    }
+    // Fields that the parser extracts again must not be kept by a clone.
+    route.cloning.kept.iter().flatten().all(|slot| is_reset(program, *slot))
+}
+
+/// Whether a clone begins without the value that its packet has in a slot, unless it keeps the slot.
+fn is_reset(program: &Program, slot: SlotId) -> bool {
+    let kind = program.slot(slot).kind;
+    matches!(kind, SlotKind::Metadata | SlotKind::Intrinsic | SlotKind::Local)
+}
+
+/// The slots that are reset for a clone: metadata that the parser writes, and the ingress port.
+fn forgotten(program: &Program, layout: &Layout, route: &Route) -> Vec<SlotId> {
+    let parsing = program.bodies[route.parser.index()].statements();
+    let mut forgotten = vec![layout.slots.ingress_port];
+    forgotten.extend(parsing.flat_map(|statement| statement.op.slots_written(program)));
+    forgotten.retain(|slot| is_reset(program, *slot) && Some(*slot) != layout.slots.instance_type);
+    forgotten.sort();
+    forgotten.dedup();
+    forgotten
+}
+
+/// The route of clones through these bodies, beside that of other packets.
+fn route_of_clones(
+    route: &Route,
+    layout: &Layout,
+    [parser, verify_checksum, ingress, egress]: [BodyId; 4],
+    (head_slots, head_valid): (HeadSlots, SlotId),
+) -> Route {
+    Route {
         parser,
-        verify_checksum: nothing,
+        verify_checksum,
         ingress,
         egress,
         checksum_error: None,
         parser_error: None,
         egress_spec: head_slots.port,
         ingress_drop: DropWhen {
-            slot: program.headers[head.index()].valid,
+            slot: head_valid,
             value: 1,
         },
         counted_length: Some(head_slots.received),
@@ -189,8 +216,7 @@ pub(crate) fn straight(program: &Program, layout: &Layout, route: &Route) -> Opt
         cloning: Cloning::default(),
         leaving: None,
         ..route.clone()
-    };
-    Some(Straight { program: made, route })
+    }
 }
 
 /// The values that packets get before egress, without their instance type and length.
