@@ -47,7 +47,8 @@ def text(value):
 
 def one_of(*values):
     def check(value):
-        if value not in values:
+        # 512.0 and true are equal to numbers, but are none.
+        if not any(type(value) is type(one) and value == one for one in values):
             raise Wrong(f"{', '.join(f'`{one}`' for one in values)}: one of these is right{likely(value, values)}")
 
     return check

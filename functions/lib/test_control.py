@@ -33,6 +33,7 @@ WRONG = [
     ("l2_switch", "bridge.toml", "[[static]]", "[static]", "static: tables are right"),
     ("l2_switch", "bridge.toml", "age = 300", "age = ", "no TOML"),
     ("nat44", "nat44.toml", "block_ports = 512", "block_ports = 500", "`block_ports = 500`"),
+    ("nat44", "nat44.toml", "block_ports = 512", "block_ports = 512.0", "`block_ports = 512.0`: `2`"),
     ("nat44", "nat44.toml", 'filtering = "any"', 'filtering = "adress"', "did you mean `address`?"),
     ("nat44", "nat44.toml", "10.0.0.0/8", "10.0.0.1/8", "an IPv4 prefix without bits behind its length"),
     ("firewall", "firewall.toml", 'do = "reject"', 'do = "rejct"', "rule: number 2: `do = \"rejct\"`"),
