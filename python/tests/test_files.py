@@ -48,6 +48,25 @@ def test_departures_by_case(tmp_path: Path) -> None:
     assert four.departed_ps.dtype == np.int64
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        DEPARTURES.replace("bytes", "octets"),
+        DEPARTURES.replace(",12,100\n", ",12"),
+        DEPARTURES.replace(",12,100", ",,100"),
+        DEPARTURES.replace(",12,100", f",{2**63},100"),
+        DEPARTURES.replace("b:2", "b" * 200_000),
+    ],
+    ids=["empty", "another column", "cut", "no time", "too large", "too long"],
+)
+def test_departures_that_are_damaged(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "departures.csv"
+    file.write_text(content)
+    with pytest.raises(FileError, match=r"departures\.csv has no departures of `forebay sim`"):
+        read_departures(file)
+
+
 def test_departures_in_parquet(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,13 @@ def read_test_results(path: _Path) -> TestResults:
 def read_departures(path: _Path) -> dict[str, Departures]:
     """What `forebay sim --departures FILE` has written, by case. Parquet needs pyarrow (`pip install 'forebay[parquet]'`)."""
     columns = _csv(path) if Path(path).suffix == ".csv" else _parquet(path)
-    cases, ports, sources = (columns.pop(name) for name in ("case", "port", "source"))
+    cases, ports, sources = (columns.pop(name) for name in _TEXTS)
     found = {}
     for case in dict.fromkeys(cases):
         chosen = np.array([each == case for each in cases], dtype=bool)
         names, index = _numbered([port for port, taken in zip(ports, chosen, strict=True) if taken])
         of, source = _numbered([source or None for source, taken in zip(sources, chosen, strict=True) if taken])
-        numbers = [columns[name][chosen] for name in ("sequence", "arrived_ps", "departed_ps", "bytes")]
+        numbers = [columns[name][chosen] for name in _NUMBERS]
         found[str(case)] = Departures(names, of, np.column_stack([index, source, *numbers]))
     return found
 
@@ -71,13 +72,24 @@ def _numbered(names: list[Any]) -> tuple[list[str], NDArray[np.int64]]:
     return list(places), np.array([places.get(name, -1) for name in names], dtype=np.int64)
 
 
+_TEXTS = ("case", "port", "source")
+_NUMBERS = ("sequence", "arrived_ps", "departed_ps", "bytes")
+
+
 def _csv(path: _Path) -> dict[str, Any]:
-    rows = list(csv.DictReader(io.StringIO(_native.read_text(path, "table of departures"), newline="")))
+    text = _native.read_text(path, "table of departures")
     try:
-        columns: dict[str, Any] = {name: [row[name] for row in rows] for name in ("case", "port", "source")}
-        for name in ("sequence", "arrived_ps", "departed_ps", "bytes"):
-            columns[name] = np.array([int(row[name] or -1) for row in rows], dtype=np.int64)
-    except (KeyError, ValueError) as error:
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        _check_columns(path, reader.fieldnames or ())
+        rows = list(reader)
+        if any(None in row.values() for row in rows):
+            raise ValueError("a line has too few fields")
+        columns: dict[str, Any] = {name: [row[name] for row in rows] for name in _TEXTS}
+        for name in _NUMBERS:
+            # A packet of a timer has no arrival.
+            numbers = [int(row[name] or -1) if name == "arrived_ps" else int(row[name]) for row in rows]
+            columns[name] = np.array(numbers, dtype=np.int64)
+    except (ValueError, OverflowError, csv.Error) as error:
         raise FileError(f"{path} has no departures of `forebay sim`: {error}") from error
     return columns
 
@@ -88,12 +100,20 @@ def _parquet(path: _Path) -> dict[str, Any]:
         table = parquet.read_table(path)
     except (OSError, pyarrow.lib.ArrowException) as error:
         raise FileError(f"cannot read {path}: {error}") from error
-    if "departed_ps" not in table.column_names:
-        raise FileError(f"{path} has no departures of `forebay sim`")
-    columns: dict[str, Any] = {name: table[name].to_pylist() for name in ("case", "port", "source")}
-    for name in ("sequence", "arrived_ps", "departed_ps", "bytes"):
-        columns[name] = table[name].fill_null(-1).to_numpy()
+    _check_columns(path, table.column_names)
+    columns: dict[str, Any] = {name: table[name].to_pylist() for name in _TEXTS}
+    try:
+        for name in _NUMBERS:
+            columns[name] = table[name].fill_null(-1).to_numpy()
+    except pyarrow.lib.ArrowException as error:
+        raise FileError(f"{path} has no departures of `forebay sim`: {error}") from error
     return columns
+
+
+def _check_columns(path: _Path, names: Iterable[str]) -> None:
+    missing = [name for name in (*_TEXTS, *_NUMBERS) if name not in names]
+    if missing:
+        raise FileError(f"{path} has no departures of `forebay sim`: no column {missing[0]}")
 
 
 def _json(path: _Path, kind: type, what: str) -> Any:
