@@ -26,13 +26,13 @@ from forebay._values import within
 
 __all__ = ["Point", "Sweep", "sweep"]
 
-# Each may begin at any quotation mark: what is between two texts of a line is no file.
 _SEED_MAX = 2**63 - 1
 """The largest seed of a point: `Sweep.seeds` is an array of `int64`."""
 
 _OWN_COLUMNS = ("point", "seed", "measure", "sample", "value")
 """Columns of a sweep's table that are no parameters."""
 
+# A text is looked for from each quotation mark on, since nothing tells whether the mark begins a text or ends one.
 _QUOTED = [re.compile(rf"(?={mark}([^{mark}\n]+){mark})") for mark in ('"', "'")]
 
 
