@@ -1,4 +1,4 @@
-//! The data path.
+//! A switch: ports around a pipeline, and the poll that takes packets from port to port.
 
 use crate::again::AgainBuffers;
 use crate::counters::{Counters, PortReport};

@@ -1,4 +1,4 @@
-//! What became of every packet of malformed traffic.
+//! Sends malformed traffic through a program, and accounts for every packet.
 
 use crate::contender::{Compiled, Work};
 use crate::error::BenchError;
@@ -23,7 +23,7 @@ pub struct Account {
     pub name: String,
     /// Packets that came.
     pub received: u64,
-    /// How many of them were damaged, by kind.
+    /// How many of them were damaged, by kind; about, if the last round of the frames is not complete.
     pub damaged: Vec<(Damage, u64)>,
     /// Packets made inside.
     pub copies: u64,

@@ -1,4 +1,4 @@
-//! Program and twin, or two engines, on the same packets: they must give the same.
+//! Checks that a program and its hand-written twin, or two engines, do the same with the same packets.
 
 use crate::contender::{Ports, Work};
 use crate::error::BenchError;

@@ -1,4 +1,4 @@
-//! Time and cycles.
+//! The clocks of a measurement: the cycle counter of the processor, and the time that a thread has run.
 
 use std::time::{Duration, Instant};
 

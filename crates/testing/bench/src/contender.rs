@@ -1,4 +1,4 @@
-//! The ways a packet can take between the same ports.
+//! What moves packets between the ports of a measurement: a compiled program, its twin, or the harness alone.
 
 use forebay_baseline::{Forwarder, Function};
 use forebay_packet::{Burst, DEFAULT_BURST, Port};

@@ -1,4 +1,4 @@
-//! What can go wrong before anything is measured.
+//! Why something cannot be measured.
 
 use forebay_pipeline::{ControlError, LoadError};
 use std::fmt;

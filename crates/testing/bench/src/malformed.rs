@@ -1,4 +1,4 @@
-//! Frames as they should not be.
+//! Damages frames: cuts them off, or makes a length or a checksum wrong.
 
 use crate::frames::FrameSet;
 use forebay_packet::SplitMix64;

@@ -1,4 +1,4 @@
-//! Warm-up, rounds in turns, medians.
+//! Measures contenders side by side: a warm-up, then rounds in which each has a turn, of which the median counts.
 
 use crate::agreement::{Witness, agree};
 use crate::clock::{CycleCounter, thread_time};
@@ -108,8 +108,8 @@ impl Figure {
         median(self.turns.iter().map(|turn| turn.received_per_s))
     }
 
-    /// How fast it is in terms of another that took turns with it: the median of the rounds' ratios of packets that
-    /// came.
+    /// How fast it is in terms of another that took turns with it: of the rounds' ratios of packets that came, the
+    /// median.
     pub fn ratio(&self, to: &Figure) -> f64 {
         let rounds = self.turns.iter().zip(&to.turns);
         median(rounds.map(|(of, to)| of.received_per_s / to.received_per_s))
@@ -152,13 +152,7 @@ impl Measured {
 
     /// How fast one contender is in terms of another: [`Figure::ratio`].
     pub fn ratio(&self, of: Contender, to: Contender) -> Option<f64> {
-        let (of, to) = (self.figure(of)?, self.figure(to)?);
-        let ratios = of
-            .turns
-            .iter()
-            .zip(&to.turns)
-            .map(|(of, to)| of.received_per_s / to.received_per_s);
-        Some(median(ratios))
+        Some(self.figure(of)?.ratio(self.figure(to)?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tables for people, JSON for programs.
+//! The results of a measurement: a table for people, JSON for programs.
 
 use crate::account::Account;
 use crate::measure::{Contender, Figure, Measured};

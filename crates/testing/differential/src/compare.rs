@@ -1,4 +1,4 @@
-//! A random program in all executors.
+//! Executes a random program in all executors, and compares what they do.
 
 use crate::given::{Configuration, add_entries};
 use crate::workers::{Frames, run};

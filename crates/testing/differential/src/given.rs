@@ -1,4 +1,4 @@
-//! Programs of people: both engines must do the same with them.
+//! Programs that people have written: both engines must do the same with them.
 //!
 //! Frames are made for each way through the parser of a program, and changed here and there. Random entries would never
 //! be hit where keys are addresses, so entries are made of keys that the interpreter looks up; what they do leads

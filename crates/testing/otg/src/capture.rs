@@ -1,4 +1,4 @@
-//! What a port has received.
+//! Captures: frames that a port has received, as a pcap or a pcapng file.
 
 use crate::packet::CHECK_SEQUENCE_BYTES;
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, TimestampUnit, Writer};

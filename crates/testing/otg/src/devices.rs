@@ -1,4 +1,4 @@
-//! What locations of ports mean.
+//! Opens the ports of a configuration: a location is an interface, or the number of a port in memory.
 
 use crate::engine::{Devices, Opened};
 use forebay_ports::PortSpec;

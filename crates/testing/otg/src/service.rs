@@ -1,4 +1,4 @@
-//! HTTP around a generator.
+//! The HTTP service of a generator.
 
 use crate::connections::{Connections, Peer};
 use crate::node::Wrong;

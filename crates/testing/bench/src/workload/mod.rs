@@ -1,4 +1,4 @@
-//! What can be measured.
+//! Workloads: a program with entries, traffic, and a hand-written twin where there is one.
 
 mod custom;
 mod iot;

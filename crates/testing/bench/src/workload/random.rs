@@ -1,4 +1,4 @@
-//! Addresses at random, the same ones in every run.
+//! Random addresses and prefixes, the same in every run.
 
 use forebay_baseline::lpm::Prefix;
 use forebay_packet::SplitMix64;

@@ -1,4 +1,4 @@
-//! Expressions without side effects, of a width that is wanted.
+//! Random expressions of a given width, without side effects.
 
 use super::{Function, Place, Value, Writer};
 

@@ -1,4 +1,4 @@
-//! Parsers.
+//! Parsers of random programs.
 
 use super::{Value, Writer};
 
