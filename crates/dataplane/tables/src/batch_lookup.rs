@@ -13,7 +13,7 @@
 //! [`one_place`](crate::TableView::one_place) returns such tables.
 
 use crate::arena::Records;
-use crate::compact_tbl24::ShortCells;
+use crate::compact_tbl24::CompactCells;
 use crate::engine::direct_key;
 use crate::exact::Buckets;
 use crate::layout::Record;
@@ -37,9 +37,9 @@ pub(crate) enum Place<'pin> {
     Dense(&'pin Cells),
     /// A bucket.
     Bucket(&'pin Buckets),
-    /// A short cell. Few prefixes are so long that the search continues in another cell.
-    Short {
-        cells: &'pin ShortCells,
+    /// A compact cell. Few prefixes are so long that the search continues in another cell.
+    Compact {
+        cells: &'pin CompactCells,
         width: u32,
         contents: &'pin Records,
     },
@@ -140,7 +140,7 @@ fn prefetch_keys<'pin, L: LookUp<'pin>>(look_up: L, keys: Range<usize>, asked: &
             keys.for_each(|index| asked[index] = cells.prefetch_key(look_up.key(index)[0]));
         }
         Place::Bucket(buckets) => keys.for_each(|index| asked[index] = buckets.prefetch_key(look_up.key(index))),
-        Place::Short { cells, width, .. } => keys.for_each(|index| {
+        Place::Compact { cells, width, .. } => keys.for_each(|index| {
             let key = direct_key(look_up.key(index), width);
             cells.prefetch_key(key);
             asked[index] = key.into();
@@ -165,7 +165,7 @@ fn find<'pin, I: Instructions, L: LookUp<'pin>>(look_up: L, keys: Range<usize>, 
                 record.map_or(Found::Nothing, |record| Found::Record(Record::new(record))),
             );
         }),
-        Place::Short { cells, contents, .. } => keys.for_each(|index| {
+        Place::Compact { cells, contents, .. } => keys.for_each(|index| {
             let content = cells.find(asked[index] as u32);
             let record = content.map(|content| Record::new(contents.row(content)));
             look_up.take(index, record.map_or(Found::Nothing, Found::Record));

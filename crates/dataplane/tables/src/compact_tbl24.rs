@@ -1,9 +1,9 @@
-//! Short cells: cells of 16 bits beside those of a [`DirectTrie`](crate::direct_lpm::DirectTrie), in arrays of the
-//! same shape. A short cell gives the *content* of the record that is found, which is its action and data but not its
+//! Compact cells: cells of 16 bits beside those of a [`DirectTrie`](crate::direct_lpm::DirectTrie), in arrays of the
+//! same shape. A compact cell gives the *content* of the record that is found, which is its action and data but not its
 //! entry.
 //!
 //! Routes lead to few next hops. So a few contents, whose records stay in nearby caches, stand for all records.
-//! Because short cells have half the size, a look-up reads one distant line of memory instead of two.
+//! Because compact cells have half the size, a look-up reads one distant line of memory instead of two.
 //!
 //! Cells have room for about 32,000 contents, and as many arrays. When a cell would need one more, the cells are no
 //! longer complete, and readers stop using them until the trie is rebuilt.
@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 
 /// A cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Short(u16);
+pub(crate) struct CompactCell(u16);
 
 /// If this bit is set, the other bits are the number of an array. Otherwise the cell is a content's number plus 1.
 const DEEPER: u16 = 1 << 15;
@@ -38,30 +38,30 @@ const NUMBER_MAX: u32 = DEEPER as u32 - 3;
 
 const CELLS_OF_WORD: usize = 4;
 
-impl Short {
+impl CompactCell {
     /// The cell of an address without a prefix.
-    pub(crate) const EMPTY: Short = Short(0);
+    pub(crate) const EMPTY: CompactCell = CompactCell(0);
     /// Stands for a content or an array whose number does not fit.
-    const OUTSIDE: Short = Short(DEEPER - 1);
+    const OUTSIDE: CompactCell = CompactCell(DEEPER - 1);
 
-    fn content(number: u32) -> Short {
+    fn content(number: u32) -> CompactCell {
         debug_assert!(number <= NUMBER_MAX);
-        Short(number as u16 + 1)
+        CompactCell(number as u16 + 1)
     }
 
     /// The cell that leads to an array.
-    pub(crate) fn array(number: u32) -> Short {
+    pub(crate) fn array(number: u32) -> CompactCell {
         if number < DEEPER.into() {
-            Short(DEEPER | number as u16)
+            CompactCell(DEEPER | number as u16)
         } else {
-            Short::OUTSIDE
+            CompactCell::OUTSIDE
         }
     }
 }
 
 /// Arrays of cells.
 #[derive(Debug)]
-pub(crate) struct ShortCells {
+pub(crate) struct CompactCells {
     first_bits: u32,
     step: u32,
     first: Array<AtomicU64>,
@@ -70,10 +70,10 @@ pub(crate) struct ShortCells {
     second: SecondIndex,
 }
 
-impl ShortCells {
+impl CompactCells {
     /// Empty cells for the first bits of keys, and no arrays yet; each array covers `step` more bits.
-    pub(crate) fn new(first_bits: u32, step: u32) -> ShortCells {
-        ShortCells {
+    pub(crate) fn new(first_bits: u32, step: u32) -> CompactCells {
+        CompactCells {
             first_bits,
             step,
             first: Array::defaults((1 << first_bits) / CELLS_OF_WORD),
@@ -119,29 +119,29 @@ impl ShortCells {
     }
 
     /// The cell at an index of the first array, or of the array with a number.
-    pub(crate) fn cell(&self, array: Option<u32>, index: usize) -> Short {
-        match array.map(Short::array) {
+    pub(crate) fn cell(&self, array: Option<u32>, index: usize) -> CompactCell {
+        match array.map(CompactCell::array) {
             None => get(&self.first, index),
-            Some(Short::OUTSIDE) => Short::EMPTY,
-            Some(Short(array)) => get(self.deeper.row((array & !DEEPER).into()), index),
+            Some(CompactCell::OUTSIDE) => CompactCell::EMPTY,
+            Some(CompactCell(array)) => get(self.deeper.row((array & !DEEPER).into()), index),
         }
     }
 
     /// Changes the cell at an index of the first array, or of the array with a number.
-    pub(crate) fn set(&self, array: Option<u32>, index: usize, cell: Short) {
-        if cell == Short::OUTSIDE {
+    pub(crate) fn set(&self, array: Option<u32>, index: usize, cell: CompactCell) {
+        if cell == CompactCell::OUTSIDE {
             self.complete.store(false, Ordering::Release);
         }
-        match array.map(Short::array) {
+        match array.map(CompactCell::array) {
             None => set(&self.first, index, cell),
-            Some(Short::OUTSIDE) => {}
-            Some(Short(array)) => set(self.deeper.row((array & !DEEPER).into()), index, cell),
+            Some(CompactCell::OUTSIDE) => {}
+            Some(CompactCell(array)) => set(self.deeper.row((array & !DEEPER).into()), index, cell),
         }
     }
 
     /// Makes an array whose cells all have the same value.
-    pub(crate) fn make_array(&self, number: u32, cell: Short) {
-        if let Short(array @ DEEPER..) = Short::array(number) {
+    pub(crate) fn make_array(&self, number: u32, cell: CompactCell) {
+        if let CompactCell(array @ DEEPER..) = CompactCell::array(number) {
             let word = u64::from(cell.0) * 0x0001_0001_0001_0001;
             let words = self.deeper.make((array & !DEEPER).into());
             words.iter().for_each(|place| place.store(word, Ordering::Release));
@@ -154,12 +154,12 @@ impl ShortCells {
 }
 
 #[inline(always)]
-fn get(cells: &[AtomicU64], index: usize) -> Short {
+fn get(cells: &[AtomicU64], index: usize) -> CompactCell {
     let word = cells[index / CELLS_OF_WORD].load(Ordering::Acquire);
-    Short((word >> (16 * (index % CELLS_OF_WORD))) as u16)
+    CompactCell((word >> (16 * (index % CELLS_OF_WORD))) as u16)
 }
 
-fn set(cells: &[AtomicU64], index: usize, cell: Short) {
+fn set(cells: &[AtomicU64], index: usize, cell: CompactCell) {
     let word = &cells[index / CELLS_OF_WORD];
     let shift = 16 * (index % CELLS_OF_WORD);
     let kept = word.load(Ordering::Relaxed) & !(u64::from(u16::MAX) << shift);
@@ -190,15 +190,15 @@ impl ContentWriter {
 
     /// Counts a record with this content, and returns the content's cell. A new content is first written to a row of
     /// `records`.
-    pub(crate) fn add(&mut self, records: &Records, content: &[u64]) -> Short {
+    pub(crate) fn add(&mut self, records: &Records, content: &[u64]) -> CompactCell {
         if let Some(&number) = self.numbers.get(content) {
             self.contents[number as usize].1 += 1;
-            return Short::content(number);
+            return CompactCell::content(number);
         }
         self.limbo.collect(&self.domain, |number| self.free.push(number));
         let next = self.contents.len() as u32;
         let Some(number) = self.free.pop().or((next <= NUMBER_MAX).then_some(next)) else {
-            return Short::OUTSIDE;
+            return CompactCell::OUTSIDE;
         };
         let words = records.make(number);
         for (stored, word) in words.iter().zip(content) {
@@ -211,12 +211,12 @@ impl ContentWriter {
             None => self.contents.push(first),
         }
         self.numbers.insert(content, number);
-        Short::content(number)
+        CompactCell::content(number)
     }
 
     /// Uncounts a record with the content of this cell, after it has left all cells.
-    pub(crate) fn remove(&mut self, cell: Short) {
-        if [Short::EMPTY, Short::OUTSIDE].contains(&cell) {
+    pub(crate) fn remove(&mut self, cell: CompactCell) {
+        if [CompactCell::EMPTY, CompactCell::OUTSIDE].contains(&cell) {
             return;
         }
         let number = cell.0 - 1;
@@ -241,7 +241,7 @@ pub(crate) struct ContentsOf<'a> {
 
 impl ContentsOf<'_> {
     /// Counts the content of a record that is about to be put into cells, and returns the content's cell.
-    pub(crate) fn add(&mut self, record: u32) -> Short {
+    pub(crate) fn add(&mut self, record: u32) -> CompactCell {
         let words = self.records.row(record).iter();
         let mut content: SmallVec<[u64; 4]> = words.map(|word| word.load(Ordering::Relaxed)).collect();
         content[0] &= !((1 << SLOT_BITS) - 1);
@@ -252,7 +252,7 @@ impl ContentsOf<'_> {
     }
 
     /// Uncounts a record with the content of this cell, after it has left all cells.
-    pub(crate) fn remove(&mut self, cell: Short) {
+    pub(crate) fn remove(&mut self, cell: CompactCell) {
         self.known.remove(cell);
     }
 }
@@ -285,34 +285,34 @@ mod tests {
         let domain = Domain::new();
         let mut writer = ContentWriter::new(&domain);
         let records = Records::new(1);
-        let cells: Vec<Short> = (0..=u64::from(NUMBER_MAX))
+        let cells: Vec<CompactCell> = (0..=u64::from(NUMBER_MAX))
             .map(|content| writer.add(&records, &[content]))
             .collect();
         assert!(
             cells
                 .iter()
-                .all(|cell| cell.0 > 0 && *cell != Short::OUTSIDE && cell.0 & DEEPER == 0)
+                .all(|cell| cell.0 > 0 && *cell != CompactCell::OUTSIDE && cell.0 & DEEPER == 0)
         );
-        assert_eq!(writer.add(&records, &[u64::MAX]), Short::OUTSIDE);
-        let short = ShortCells::new(16, 8);
-        short.set(None, 7, cells[9]);
-        assert!(short.are_complete() && short.find(7 << 16) == Some(9));
-        short.set(None, 8, Short::OUTSIDE);
-        assert!(!short.are_complete());
+        assert_eq!(writer.add(&records, &[u64::MAX]), CompactCell::OUTSIDE);
+        let compact = CompactCells::new(16, 8);
+        compact.set(None, 7, cells[9]);
+        assert!(compact.are_complete() && compact.find(7 << 16) == Some(9));
+        compact.set(None, 8, CompactCell::OUTSIDE);
+        assert!(!compact.are_complete());
     }
 
     #[test]
     fn too_many_arrays_have_no_cells() {
-        let short = ShortCells::new(16, 8);
+        let compact = CompactCells::new(16, 8);
         let last = u32::from(DEEPER) - 1;
-        short.make_array(last, Short::content(3));
-        short.set(None, 7, Short::array(last));
-        assert!(short.are_complete() && short.find(7 << 16) == Some(3));
-        assert_eq!(short.cell(Some(last), 255), Short::content(3));
-        short.make_array(last + 1, Short::content(3));
-        short.set(Some(last + 1), 0, Short::EMPTY);
-        assert_eq!(short.cell(Some(last + 1), 0), Short::EMPTY);
-        short.set(None, 7, Short::array(last + 1));
-        assert!(!short.are_complete());
+        compact.make_array(last, CompactCell::content(3));
+        compact.set(None, 7, CompactCell::array(last));
+        assert!(compact.are_complete() && compact.find(7 << 16) == Some(3));
+        assert_eq!(compact.cell(Some(last), 255), CompactCell::content(3));
+        compact.make_array(last + 1, CompactCell::content(3));
+        compact.set(Some(last + 1), 0, CompactCell::EMPTY);
+        assert_eq!(compact.cell(Some(last + 1), 0), CompactCell::EMPTY);
+        compact.set(None, 7, CompactCell::array(last + 1));
+        assert!(!compact.are_complete());
     }
 }

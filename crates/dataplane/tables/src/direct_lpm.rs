@@ -9,7 +9,7 @@
 //! reads one cell, or two or three where prefixes are long, and compares nothing. (After P. Gupta, S. Lin and N.
 //! McKeown, "Routing lookups in hardware at memory access speeds", 1998: DIR-24-8.)
 //!
-//! With many prefixes there are also *short cells* of half the size, in arrays of the same shape
+//! With many prefixes there are also *compact cells* of half the size, in arrays of the same shape
 //! ([`crate::compact_tbl24`]). They give the content of a record. Look-ups that need only the content read fewer lines
 //! of memory.
 //!
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::arena::Records;
-use crate::compact_tbl24::{ContentsOf, Short, ShortCells};
+use crate::compact_tbl24::{CompactCell, CompactCells, ContentsOf};
 use crate::epoch::{Domain, Limbo, Pin, Shared};
 use crate::lpm::Prefix;
 use crate::memory::Array;
@@ -87,7 +87,7 @@ struct Trie {
     first: Cells,
     deeper: Deeper,
     /// Present when there are many prefixes.
-    short: Option<ShortCells>,
+    compact: Option<CompactCells>,
 }
 
 /// The position of a cell: in the first array, or in the array with a number.
@@ -101,19 +101,19 @@ struct At {
 #[derive(Clone, Copy)]
 struct Value {
     cell: u32,
-    short: Short,
+    compact: CompactCell,
 }
 
 impl Value {
     const EMPTY: Value = Value {
         cell: EMPTY,
-        short: Short::EMPTY,
+        compact: CompactCell::EMPTY,
     };
 
     fn array(number: u32) -> Value {
         Value {
             cell: DEEPER | number,
-            short: Short::array(number),
+            compact: CompactCell::array(number),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Trie {
             first_bits,
             first: cells(first_bits),
             deeper: Deeper::new(DEEPER_WORDS),
-            short: (first_bits == MANY).then(|| ShortCells::new(MANY, STEP)),
+            compact: (first_bits == MANY).then(|| CompactCells::new(MANY, STEP)),
         }
     }
 
@@ -142,10 +142,10 @@ impl Trie {
     }
 
     fn value(&self, at: At) -> Value {
-        let short = self.short.as_ref();
+        let compact = self.compact.as_ref();
         Value {
             cell: self.cell(at),
-            short: short.map_or(Short::EMPTY, |short| short.cell(at.array, at.index)),
+            compact: compact.map_or(CompactCell::EMPTY, |compact| compact.cell(at.array, at.index)),
         }
     }
 
@@ -154,8 +154,8 @@ impl Trie {
             None => set_cell(&self.first, at.index, value.cell),
             Some(array) => set_cell(self.deeper.row(array), at.index, value.cell),
         }
-        if let Some(short) = &self.short {
-            short.set(at.array, at.index, value.short);
+        if let Some(compact) = &self.compact {
+            compact.set(at.array, at.index, value.compact);
         }
     }
 
@@ -217,11 +217,11 @@ impl DirectTrie {
         self.trie.load(pin).find(key)
     }
 
-    /// The short cells, if there are any and they are complete.
+    /// The compact cells, if there are any and they are complete.
     #[inline]
-    pub(crate) fn short_cells<'pin>(&'pin self, pin: &'pin Pin<'_>) -> Option<&'pin ShortCells> {
-        let short = self.trie.load(pin).short.as_ref();
-        short.filter(|short| short.are_complete())
+    pub(crate) fn compact_cells<'pin>(&'pin self, pin: &'pin Pin<'_>) -> Option<&'pin CompactCells> {
+        let compact = self.trie.load(pin).compact.as_ref();
+        compact.filter(|compact| compact.are_complete())
     }
 
     /// The trie's location, with this default and these records.
@@ -287,7 +287,7 @@ pub(crate) struct DirectWriter {
     domain: Arc<Domain>,
     prefixes: HashMap<Prefix, u32>,
     /// By record: the length of its prefix, and its content.
-    records: Vec<(u8, Short)>,
+    records: Vec<(u8, CompactCell)>,
     /// By number of an array: how many prefixes end in it.
     inside: HashMap<u32, usize>,
     next_array: u32,
@@ -328,27 +328,30 @@ impl DirectWriter {
         old
     }
 
-    /// Begins a change of the cells, whether there are short ones or not.
+    /// Begins a change of the cells, whether there are compact ones or not.
     fn begin_change<'a>(&self, trie: &'a DirectTrie) -> Option<Changing<'a>> {
-        self.present(trie).short.as_ref().map(ShortCells::begin_change)
+        self.present(trie).compact.as_ref().map(CompactCells::begin_change)
     }
 
-    /// Determines the content of a record, if there are short cells.
+    /// Determines the content of a record, if there are compact cells.
     fn find_content(&mut self, trie: &DirectTrie, record: u32, contents: &mut ContentsOf<'_>) {
-        if self.present(trie).short.is_some() {
+        if self.present(trie).compact.is_some() {
             self.records[record as usize].1 = contents.add(record);
         }
     }
 
     /// Forgets the content of a record that has left all cells.
     fn forget_content(&mut self, record: u32, contents: &mut ContentsOf<'_>) {
-        contents.remove(std::mem::replace(&mut self.records[record as usize].1, Short::EMPTY));
+        contents.remove(std::mem::replace(
+            &mut self.records[record as usize].1,
+            CompactCell::EMPTY,
+        ));
     }
 
     fn value_of(&self, record: u32) -> Value {
         Value {
             cell: record + 1,
-            short: self.records[record as usize].1,
+            compact: self.records[record as usize].1,
         }
     }
 
@@ -378,15 +381,15 @@ impl DirectWriter {
 
     pub(crate) fn memory_bytes(&self, trie: &DirectTrie) -> usize {
         let trie = self.present(trie);
-        let short = trie.short.as_ref().map_or(0, ShortCells::memory_bytes);
-        size_of_val(&*trie.first) + trie.deeper.memory_bytes() + short
+        let compact = trie.compact.as_ref().map_or(0, CompactCells::memory_bytes);
+        size_of_val(&*trie.first) + trie.deeper.memory_bytes() + compact
     }
 
     fn note(&mut self, prefix: Prefix, record: u32) -> Option<u32> {
         if self.records.len() <= record as usize {
-            self.records.resize(record as usize + 1, (0, Short::EMPTY));
+            self.records.resize(record as usize + 1, (0, CompactCell::EMPTY));
         }
-        self.records[record as usize] = (prefix.length as u8, Short::EMPTY);
+        self.records[record as usize] = (prefix.length as u8, CompactCell::EMPTY);
         self.prefixes.insert(prefix, record)
     }
 
@@ -424,8 +427,8 @@ impl DirectWriter {
         for word in trie.deeper.make(array) {
             word.store(u64::from(value.cell) << 32 | u64::from(value.cell), Ordering::Release);
         }
-        if let Some(short) = &trie.short {
-            short.make_array(array, value.short);
+        if let Some(compact) = &trie.compact {
+            compact.make_array(array, value.compact);
         }
         array
     }
@@ -496,15 +499,15 @@ impl DirectWriter {
         prefixes.sort_by_key(|(prefix, _)| prefix.length);
         for (prefix, record) in &prefixes {
             let content = &mut self.records[*record as usize].1;
-            if *content == Short::EMPTY && new.short.is_some() {
+            if *content == CompactCell::EMPTY && new.compact.is_some() {
                 *content = contents.add(*record);
             }
             self.add(&new, *prefix, *record);
         }
-        let has_short = new.short.is_some();
+        let has_compact = new.compact.is_some();
         let old = trie.trie.replace(new);
         self.tries.retire(&self.domain, old);
-        if !has_short {
+        if !has_compact {
             prefixes
                 .iter()
                 .for_each(|(_, record)| self.forget_content(*record, contents));
@@ -613,9 +616,9 @@ mod tests {
         assert_eq!(writer.tries.len(), 0);
     }
 
-    /// Random prefixes close together, beside many that stay: short cells agree with the other cells.
+    /// Random prefixes close together, beside many that stay: compact cells agree with the other cells.
     #[test]
-    fn short_cells_say_which_content_records_have() {
+    fn compact_cells_say_which_content_records_have() {
         let domain = Domain::new();
         let (trie, mut writer) = DirectTrie::new(&domain);
         let mut reader = domain.reader();
@@ -648,11 +651,11 @@ mod tests {
                 }
             }
             let pin = reader.pin();
-            let short = trie.short_cells(&pin).expect("there are few contents");
+            let compact = trie.compact_cells(&pin).expect("there are few contents");
             for _ in 0..8 {
                 let key = top_bits(prefix) ^ (random() % 0x400) as u32;
                 let expected = trie.find(key, &pin).map(Contents::content);
-                let found = short
+                let found = compact
                     .find(key)
                     .map(|content| contents.contents.row(content)[0].load(Ordering::Relaxed));
                 assert_eq!(found, expected, "{key:#x} after record {record}");

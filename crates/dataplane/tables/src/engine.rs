@@ -297,8 +297,8 @@ impl Engine {
                 Some(dense) if !needs_slots && dense.is_current() => Place::Dense(dense.cells(pin)),
                 _ => Place::Bucket(map.buckets(pin)),
             },
-            Engine::Direct(direct) if !needs_slots => Place::Short {
-                cells: direct.trie.short_cells(pin)?,
+            Engine::Direct(direct) if !needs_slots => Place::Compact {
+                cells: direct.trie.compact_cells(pin)?,
                 width: direct.width,
                 contents: &direct.contents,
             },

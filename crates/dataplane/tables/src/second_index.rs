@@ -1,6 +1,6 @@
 //! Whether readers may use the second index of a table.
 //!
-//! Some tables have one beside the index with all records, for look-ups that need less: short cells, dense buckets. The
+//! Some tables have one beside the index with all records, for look-ups that need less: compact cells, dense buckets. The
 //! writer changes one index after the other. A packet could find the new record in the first, and the next packet still
 //! the old one in the second, for as long as the writer waits for a processor in between. So readers use the first
 //! alone while both change.

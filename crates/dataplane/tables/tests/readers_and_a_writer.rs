@@ -230,7 +230,7 @@ fn prefixes() {
     );
 }
 
-/// The same with many other prefixes, so that there are short cells, with few contents for all of them.
+/// The same with many other prefixes, so that there are compact cells, with few contents for all of them.
 #[test]
 fn prefixes_among_many() {
     let others = 40_000;
