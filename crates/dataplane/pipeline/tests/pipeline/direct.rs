@@ -13,16 +13,16 @@ const INGRESS: &str = "lost = 16w0x7\nsm.egress_spec = 9w0x1\napply I.t -> block
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Path {
     Interpreter,
-    Bodies,
-    Short,
+    GeneralCode,
+    SpecialisedCode,
 }
 
-const TRAMPOLINES: [Path; 3] = [Path::Interpreter, Path::Bodies, Path::Short];
+const PATHS: [Path; 3] = [Path::Interpreter, Path::GeneralCode, Path::SpecialisedCode];
 
 fn switch(path: Path) -> Switch {
     let engine = match path {
         Path::Interpreter => Engine::Interpreter,
-        Path::Bodies | Path::Short => Engine::Jit,
+        Path::GeneralCode | Path::SpecialisedCode => Engine::Jit,
     };
     let options = Options {
         engine,
@@ -38,7 +38,7 @@ fn switch(path: Path) -> Switch {
 
 /// The second byte of the packet that leaves: the colour, or 7 when no meter has set one.
 fn colour(switch: &mut Switch, path: Path, first: u8) -> u8 {
-    if path != Path::Short {
+    if path != Path::SpecialisedCode {
         return switch.send(&[first, 0])[0].1[1];
     }
     assert!(switch.worker.has_fast_path());
@@ -65,7 +65,7 @@ fn value(packets: u64) -> CounterValue {
 
 #[test]
 fn misses_are_counted_and_metered_for_the_default_entry() {
-    for path in TRAMPOLINES {
+    for path in PATHS {
         let mut switch = switch(path);
         let pipeline = switch.pipeline.clone();
         let (table, default_slot) = (TableId(0), pipeline.default_slot(TableId(0)));
