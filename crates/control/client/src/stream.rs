@@ -22,7 +22,7 @@ const MESSAGES_MAX: usize = 4096;
 const ANSWER: Duration = Duration::from_secs(1);
 
 /// How long a switch may take to end a stream.
-const FAREWELL: Duration = Duration::from_secs(1);
+const STREAM_ENDS: Duration = Duration::from_secs(1);
 
 /// Codes of the status in an arbitration message (§5.4).
 const PRIMARY: i32 = Code::Ok as i32;
@@ -160,7 +160,7 @@ impl Stream {
         drop(requests);
         let ended = async { while messages.recv().await.is_some() {} };
         // A switch that does not answer is not waited for.
-        let _ = tokio::time::timeout(FAREWELL, ended).await;
+        let _ = tokio::time::timeout(STREAM_ENDS, ended).await;
     }
 
     async fn send_message(&self, message: StreamMessageRequest) -> Result<(), CallError> {
@@ -273,7 +273,7 @@ mod tests {
             messages,
             earlier: VecDeque::new(),
             election: 1,
-            patience: FAREWELL,
+            patience: STREAM_ENDS,
         };
         let options = ClientOptions {
             address: forebay_protocol::Address::loopback(9559),

@@ -32,7 +32,7 @@ const NO_GRPC: &str = "this service has no gRPC: with snappi leave transport=\"g
 const UNIMPLEMENTED: &str = "12";
 
 /// How long requests that are under way when the service ends may take.
-const FAREWELL: Duration = Duration::from_secs(2);
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
 
 /// Serves until `stop` ends, and requests that are under way.
 ///
@@ -61,7 +61,7 @@ pub async fn serve(
     // A client that sends half of a request would keep the service for ever.
     let given_up = async {
         let _ = ended.await;
-        sleep(FAREWELL).await;
+        sleep(GRACE_PERIOD).await;
     };
     tokio::select! {
         served = served => served.map_err(|error| error.to_string()),

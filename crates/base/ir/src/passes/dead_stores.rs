@@ -33,7 +33,7 @@ pub fn remove_dead_stores(program: &mut Program) -> bool {
 /// The bodies that name a slot.
 #[derive(Clone, Copy, PartialEq)]
 enum User {
-    Nobody,
+    None,
     One(BodyId),
     Several,
 }
@@ -48,7 +48,7 @@ impl Uses {
     fn of(program: &Program) -> Uses {
         let slots = program.slots.len();
         let mut uses = Uses {
-            user: vec![User::Nobody; slots],
+            user: vec![User::None; slots],
             read: vec![false; slots],
         };
         for (index, slot) in program.slots.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Uses {
     fn named(&mut self, slot: SlotId, body: BodyId) {
         let user = &mut self.user[slot.index()];
         *user = match *user {
-            User::Nobody => User::One(body),
+            User::None => User::One(body),
             User::One(other) if other == body => User::One(body),
             User::One(_) | User::Several => User::Several,
         };

@@ -300,7 +300,7 @@ mod tests {
     fn section(word: fn(u32) -> [u8; 4]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut body = word(0x1a2b_3c4d).to_vec();
-        body.extend(word(1)); // version; read by nobody
+        body.extend(word(1)); // version, which the reader ignores
         body.extend([0xff; 8]);
         block(&mut bytes, word, 0x0a0d_0d0a, &body);
         bytes
