@@ -4,6 +4,7 @@ use super::Limit;
 use crate::node::{Node, Wrong};
 use forebay_tester::schedule::Shape;
 use forebay_tester::stream::{Rate, Stream};
+use forebay_tester::tag::NUMBER_MAX;
 
 /// The highest rates that are taken.
 const PPS_MAX: u64 = 1_000_000_000;
@@ -68,7 +69,6 @@ pub(super) fn duration(
     }
     node.object(&["choice", "continuous", "fixed_packets", "fixed_seconds", "burst"])?;
     let (choice, chosen) = node.choice("continuous")?;
-    let frames_max = forebay_tester::tag::NUMBER_MAX;
     let limit = match choice {
         "continuous" => {
             chosen.object(&["gap", "delay"])?;
@@ -76,7 +76,7 @@ pub(super) fn duration(
         }
         "fixed_packets" => {
             chosen.object(&["packets", "gap", "delay"])?;
-            Limit::Frames(chosen.at("packets").whole_or(1, 1..=frames_max)?)
+            Limit::Frames(chosen.at("packets").whole_or(1, 1..=NUMBER_MAX)?)
         }
         "fixed_seconds" => {
             chosen.object(&["seconds", "gap", "delay"])?;
@@ -133,8 +133,14 @@ fn bursts(node: &Node<'_>, stream: &mut Stream, speed: f64) -> Result<Limit, Wro
         && gap_s > 0.0
     {
         let shape = Shape::on_off(packets as f64 / pps, gap_s);
-        stream.shape = shape.ok_or_else(|| gap.wrong("a gap is more than 0"))?;
+        stream.shape = shape.ok_or_else(|| gap.wrong("bursts and gaps take too long at this rate"))?;
     }
     let total = bursts.saturating_mul(packets);
-    Ok(if bursts == 0 { Limit::None } else { Limit::Frames(total) })
+    match total {
+        0 => Ok(Limit::None),
+        1..=NUMBER_MAX => Ok(Limit::Frames(total)),
+        _ => Err(node.wrong(format!(
+            "{bursts} bursts of {packets} packets are more than {NUMBER_MAX} frames"
+        ))),
+    }
 }

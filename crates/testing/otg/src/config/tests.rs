@@ -453,6 +453,24 @@ fn rates_and_durations() {
     assert_eq!(config.flows[0].limit, Limit::Frames(15));
 }
 
+#[test]
+fn a_flow_of_bursts_has_as_many_frames_as_any_other() {
+    let bursts = |bursts: u64, packets: u64| {
+        let mut flow = flow();
+        flow["duration"] = json!({ "burst": { "bursts": bursts, "packets": packets } });
+        with(flow).map(|config| config.flows[0].limit)
+    };
+    assert_eq!(bursts(0, 1 << 24), Ok(Limit::None));
+    assert_eq!(bursts(1 << 10, 1 << 10), Ok(Limit::Frames(1 << 20)));
+    let wrong = bursts(1 << 32, 1 << 24)
+        .expect_err("more than a stream has numbers")
+        .to_string();
+    assert!(
+        wrong.starts_with("flows[0].duration.burst: 4294967296 bursts of 16777216 packets are more than"),
+        "{wrong}"
+    );
+}
+
 /// The API's defaults: 1 Gbps in each unit, and all of the port's speed.
 #[test]
 fn units_without_a_number_are_1_gbps() {
