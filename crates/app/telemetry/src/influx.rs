@@ -60,7 +60,8 @@ pub fn point(text: &mut String, measurement: &str, tags: &[(&str, &str)], fields
         return;
     }
     escape(text, measurement, &[',', ' ']);
-    for (name, value) in tags.iter().filter(|(_, value)| !value.is_empty()) {
+    let has_value = |(_, value): &&(&str, &str)| !without_last_backslashes(value).is_empty();
+    for (name, value) in tags.iter().filter(has_value) {
         text.push(',');
         escape(text, name, &[',', ' ', '=']);
         text.push('=');
@@ -88,13 +89,12 @@ fn write_field(text: &mut String, field: &Field<'_>) {
     };
 }
 
-/// Appends a text; characters with a meaning get a backslash, and ends of lines become spaces. A backslash at the end
-/// of a name or tag would take the meaning of what follows, and is left out.
+/// Appends a text; characters with a meaning get a backslash, and ends of lines become spaces.
 fn escape(text: &mut String, value: &str, special: &[char]) {
     let value = if special.contains(&'\\') {
         value
     } else {
-        value.trim_end_matches('\\')
+        without_last_backslashes(value)
     };
     for character in value.chars() {
         let character = if character.is_control() { ' ' } else { character };
@@ -103,6 +103,11 @@ fn escape(text: &mut String, value: &str, special: &[char]) {
         }
         text.push(character);
     }
+}
+
+/// A name or a tag without the backslashes at its end, which would take the meaning of what follows.
+fn without_last_backslashes(value: &str) -> &str {
+    value.trim_end_matches('\\')
 }
 
 #[cfg(test)]
@@ -142,7 +147,7 @@ mod tests {
             ("c", Field::Truth(true)),
             ("d", Field::Whole(u64::MAX)),
         ];
-        point(&mut text, "m,1", &[("t", "x\ny\\")], &fields, 1);
+        point(&mut text, "m,1", &[("t", "x\ny\\"), ("u", "\\")], &fields, 1);
         assert_eq!(
             text,
             "m\\,1,t=x\\ y a\\ b=\"say \\\"\\\\\\\"\",c=true,d=9223372036854775807i 1\n"
