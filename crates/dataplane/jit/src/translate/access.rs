@@ -25,7 +25,7 @@ impl Translator<'_, '_, '_> {
 
     /// Flags for loads from headers that the parser has extracted.
     pub(super) fn packet_flags(&self) -> MemFlagsData {
-        if self.packet_rests {
+        if self.packet_rests() {
             unchanging()
         } else {
             within_bounds()
@@ -34,11 +34,11 @@ impl Translator<'_, '_, '_> {
 
     /// Loads from a header that the parser has extracted, and extends with zeros.
     pub(super) fn load_from_packet(&mut self, kind: ir::Type, address: ir::Value, offset: i32) -> ir::Value {
-        let flags = self.packet_flags();
+        let (flags, rests) = (self.packet_flags(), self.packet_rests());
         let ins = self.builder.ins();
         match kind {
             // Cranelift hoists only plain loads out of loops.
-            _ if self.packet_rests => {
+            _ if rests => {
                 let loaded = ins.load(kind, flags, address, offset);
                 self.ins().uextend(types::I64, loaded)
             }

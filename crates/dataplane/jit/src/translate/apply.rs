@@ -125,7 +125,8 @@ impl Translator<'_, '_, '_> {
                 self.look_up_now(id, layout.search, &key)
             }
             None => {
-                let leaf = self.leaf.filter(|_| self.copy_loop.is_none());
+                let path = self.path().filter(|path| path.copy_loop.is_none());
+                let leaf = path.map(|path| path.leaf);
                 let crossing = leaf.and_then(|leaf| leaf.crossings.get(&block));
                 match self.memo_of(id) {
                     Some(memo) => self.find_by_memo(id, &layout, memo, crossing),

@@ -40,17 +40,19 @@ impl<'a> Translator<'_, 'a, '_> {
             self.carry(leaf, parsed, stages[id.index()]);
             self.count_in_block(id.index());
             let is_behind = stages[id.index()] == Stage::Egress;
-            self.counted_length = route.counted_length.filter(|_| is_behind);
             self.on_exit = block.exit.map(|exit| region.block(exit));
             let copies = block.copies.map(|replicate| &loops[&replicate]);
-            self.copy_loop = copies.map(|(copies, _)| *copies);
             let is_applied = |table| copies.is_some_and(|(_, once)| once.contains(&table));
-            self.packet_rests = block.copies.is_some() && !self.burst_state().staged();
+            let packet_rests = block.copies.is_some() && !self.burst_state().staged();
             self.changed.clone_from(&leaf.written_before[id.index()]);
-            self.path.sums_known.clone_from(&self.path.sums_before[id.index()]);
             let failed = flow.failed_in(route, id).map(|failed| region.block(failed));
             failed.iter().for_each(|failed| self.builder.set_cold_block(*failed));
-            self.on_checksum_error = failed;
+            let path = self.path_mut();
+            path.sums_known.clone_from(&path.sums_before[id.index()]);
+            path.counted_length = route.counted_length.filter(|_| is_behind);
+            path.copy_loop = copies.map(|(copies, _)| *copies);
+            path.packet_rests = packet_rests;
+            path.on_checksum_error = failed;
             self.statements(&region, &block.block.statements);
             self.temporaries_used = 0;
             match block.joint {
@@ -80,13 +82,11 @@ impl<'a> Translator<'_, 'a, '_> {
             }
         }
         self.on_exit = None;
-        self.counted_length = None;
-        self.copy_loop = None;
-        self.packet_rests = false;
     }
 
     fn verified(&mut self, route: &Route) {
-        if let (Some(slot), Some(failed)) = (route.checksum_error, self.checksum_failed) {
+        if let Some(slot) = route.checksum_error {
+            let failed = self.fast_path().checksum_failed;
             let failed = self.builder.use_var(failed);
             self.note_width(failed, 1);
             self.write_number(slot, failed);
@@ -134,7 +134,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let destination = Some(Destination { port, instance });
         self.set_sources(route, &route.before_egress, destination, &block.facts);
         self.begin_random_numbers_of_egress(route, port, instance);
-        let chosen = self.path.egress_port.expect("every path through the parser has one");
+        let chosen = self.on_path().egress_port;
         self.builder.def_var(chosen, port);
     }
 
@@ -152,7 +152,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The error with which the parser has rejected packets on this path; 0 if it accepts them.
     fn parser_error(&self, route: &Route) -> u32 {
-        let leaf = self.leaf.expect("a path through the parser is being translated");
+        let leaf = self.on_path().leaf;
         let error = route.parser_error.and_then(|slot| leaf.known.get(&slot));
         error.map_or(0, |error| error.to_u64() as u32)
     }
@@ -174,7 +174,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Ends the packet, or the current copy, with this verdict and number; after ingress, the number is the port.
     fn end_packet(&mut self, (how, number): (u64, u32)) {
-        match self.copy_loop {
+        match self.copy_loop() {
             Some(copies) => self.end_copy(copies, how),
             None if how == verdict::DROPPED_IN_EGRESS => self.send_lane(how),
             None => self.end_lane(how, number),
@@ -213,15 +213,16 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn begin_truncation(&mut self) {
         if truncates(self.program) && !self.burst_state().staged() {
             let none = self.number(u32::MAX.into());
-            self.path.truncate_to = Some(self.variable(none));
+            let register = self.variable(none);
+            self.path_mut().truncate_to = Some(register);
         }
     }
 
     /// The register with the limit of the packet, or of the current copy.
     fn truncate_register(&mut self) -> Option<Variable> {
-        match self.copy_loop.filter(|_| !self.burst_state().staged()) {
+        match self.copy_loop().filter(|_| !self.burst_state().staged()) {
             Some(copies) => Some(copies.truncate_to),
-            None => self.path.truncate_to,
+            None => self.on_path().truncate_to,
         }
     }
 

@@ -21,6 +21,7 @@
 //! the keys of each queue are looked up together, so that their memory accesses overlap, and the packets continue.
 
 use super::Translator;
+use super::mode::{FastPath, Mode};
 use super::search::Match;
 use super::value_locations::{Home, Homes};
 use crate::analysis::truncates;
@@ -48,6 +49,8 @@ pub(super) struct Path {
     pub(super) staged: bool,
     /// Whether most packets use their lane. Otherwise the lane's address is computed only when it is needed.
     pub(super) uses_lanes: bool,
+    /// Whether only the hashes of packets' flows are found.
+    pub(super) finds_hashes: bool,
 }
 
 /// The state of the fast path's translation.
@@ -134,7 +137,16 @@ impl Translator<'_, '_, '_> {
         };
         let (position, end, segment) = (burst.position, burst.end, burst.segment);
         let (lane, frame) = (burst.lane, burst.frame);
-        self.burst = Some(burst);
+        let (cursor, checksum_failed) = (declare(self), declare(self));
+        self.mode = Mode::FastPath(Box::new(FastPath {
+            burst,
+            finds_hashes: path.finds_hashes,
+            cursor,
+            checksum_failed,
+            too_short: None,
+            path: None,
+            taken_back: Vec::new(),
+        }));
         let (begin, last) = if staged {
             let queues = self.load(self.context, in_context!(queues));
             (self.address(queues, 8), self.load(queues, 0))
@@ -165,16 +177,14 @@ impl Translator<'_, '_, '_> {
         first(self);
         self.next_lane(lane_block);
         self.enter_lane(lane_block, first_block);
-        let burst = self.burst.as_ref().expect("it was set above");
-        self.environment.touches_packets |= burst.touched;
-        Shape {
-            lane_words: burst.words,
-            queues: 1 + burst.segments.len(),
-        }
+        let burst = self.burst_state();
+        let (touched, lane_words, queues) = (burst.touched, burst.words, 1 + burst.segments.len());
+        self.environment.touches_packets |= touched;
+        Shape { lane_words, queues }
     }
 
     pub(super) fn burst_state(&mut self) -> &mut Burst {
-        self.burst.as_mut().expect("only the fast path has bursts")
+        &mut self.fast_path_mut().burst
     }
 
     /// The block for lanes that have ended.
@@ -319,7 +329,8 @@ impl Translator<'_, '_, '_> {
 
     /// What was looked up for the whole burst, if the table was.
     pub(super) fn found_ahead(&mut self, table: TableId) -> Option<Match> {
-        let (record, hit) = *self.burst.as_ref()?.ahead.get(&table)?;
+        let Mode::FastPath(fast) = &self.mode else { return None };
+        let (record, hit) = *fast.burst.ahead.get(&table)?;
         Some(Match {
             record: self.builder.use_var(record),
             hit: self.builder.use_var(hit),
@@ -537,12 +548,12 @@ impl Translator<'_, '_, '_> {
 
     /// The address of the current packet's first byte.
     pub(super) fn packet(&mut self) -> ir::Value {
-        match self.burst {
-            Some(_) => {
+        match self.mode {
+            Mode::FastPath(_) => {
                 let frame = self.frame();
                 self.load_unchanging(frame, offset_of!(Frame, start))
             }
-            None => self.load(self.context, in_context!(packet)),
+            Mode::Graph { .. } => self.load(self.context, in_context!(packet)),
         }
     }
 
@@ -582,20 +593,20 @@ impl Translator<'_, '_, '_> {
 
     /// The length of the current packet in bits.
     pub(super) fn packet_bits(&mut self) -> ir::Value {
-        match self.burst {
-            Some(_) => {
+        match self.mode {
+            Mode::FastPath(_) => {
                 let bytes = self.frame_bytes();
                 self.shifted_left(bytes, 3)
             }
-            None => self.load(self.context, in_context!(packet_bits)),
+            Mode::Graph { .. } => self.load(self.context, in_context!(packet_bits)),
         }
     }
 
     /// Whether the current packet has at least this many bits.
     pub(super) fn packet_has(&mut self, bits: u64) -> ir::Value {
-        let (length, wanted) = match self.burst {
-            Some(_) => (self.frame_bytes(), bits.div_ceil(8)),
-            None => (self.load(self.context, in_context!(packet_bits)), bits),
+        let (length, wanted) = match self.mode {
+            Mode::FastPath(_) => (self.frame_bytes(), bits.div_ceil(8)),
+            Mode::Graph { .. } => (self.load(self.context, in_context!(packet_bits)), bits),
         };
         self.ins()
             .icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, length, wanted as i64)
@@ -649,7 +660,7 @@ impl Translator<'_, '_, '_> {
 
     /// The packet ends after ingress with this verdict and its port.
     pub(super) fn send_lane(&mut self, how: u64) {
-        let port = self.path.egress_port.expect("ingress chose one");
+        let port = self.on_path().egress_port;
         if how == verdict::REWRITTEN {
             self.tell_truncate_limit();
         }
@@ -694,7 +705,7 @@ impl Translator<'_, '_, '_> {
     /// Sends the lane's packet to the slow path for this reason. `path` is the packet's path through the parser, if
     /// that was left out.
     pub(super) fn bail_out_lane(&mut self, reason: BailOut, path: Option<u32>) {
-        if self.finds_hashes {
+        if self.fast_path().finds_hashes {
             // The packet has no flow.
             return self.end_lane(0, 0);
         }
@@ -719,7 +730,7 @@ impl Translator<'_, '_, '_> {
 
     /// Stores, for runtime functions, what counters and meters count.
     pub(super) fn tell_facts(&mut self) {
-        if self.burst.is_none() {
+        if !self.is_fast_path() {
             return;
         }
         let bytes = self.counted_bytes();
@@ -735,9 +746,9 @@ impl Translator<'_, '_, '_> {
 
     /// The length that counters and meters count.
     pub(super) fn counted_bytes(&mut self) -> ir::Value {
-        match self.counted_length {
+        match self.path().and_then(|path| path.counted_length) {
             Some(slot) => self.word_of_slot(slot),
-            None if self.burst.is_some() => self.received_bytes(),
+            None if self.is_fast_path() => self.received_bytes(),
             // A noted clone from egress enters the graph without its headers.
             None => self
                 .builder
@@ -748,7 +759,7 @@ impl Translator<'_, '_, '_> {
 
     /// The length of the received frame.
     pub(super) fn received_bytes(&mut self) -> ir::Value {
-        if self.burst.is_some() {
+        if self.is_fast_path() {
             return self.frame_bytes();
         }
         let bits = self.load(self.context, in_context!(packet_bits));
@@ -757,7 +768,7 @@ impl Translator<'_, '_, '_> {
 
     /// Stores, for runtime functions, which packet to read.
     pub(super) fn tell_packet(&mut self) {
-        if self.burst.is_none() {
+        if !self.is_fast_path() {
             return;
         }
         let (packet, bits, cursor) = (self.packet(), self.packet_bits(), self.load_cursor());

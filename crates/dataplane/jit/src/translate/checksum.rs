@@ -100,28 +100,33 @@ impl<'a> Translator<'_, 'a, '_> {
                 }
             }
         }
-        self.path.changing = leaf.written.clone();
-        self.path
-            .changing
-            .extend(route.before_egress.iter().map(|(slot, _)| *slot));
         let zero = self.number(0);
-        self.path.sums_before = sums_before(&leaf.flow, &repeated);
+        let sums_before = sums_before(&leaf.flow, &repeated);
         let bases = repeated.into_iter().map(|data| {
             let [sum, known] = [zero; 2].map(|zero| self.variable(zero));
             Base { data, sum, known }
         });
-        self.path.bases = bases.collect();
+        let bases = bases.collect();
+        let path = self.path_mut();
+        (path.bases, path.sums_before) = (bases, sums_before);
+        path.changing = leaf.written.clone();
+        path.changing.extend(route.before_egress.iter().map(|(slot, _)| *slot));
     }
 
     /// The registers of sums, for a packet that is suspended.
     pub(super) fn sum_variables(&self) -> Vec<Variable> {
-        self.path.bases.iter().flat_map(|base| [base.sum, base.known]).collect()
+        self.on_path()
+            .bases
+            .iter()
+            .flat_map(|base| [base.sum, base.known])
+            .collect()
     }
 
     /// The checksum of data without varbit fields. `None` when the data does not form suitable groups.
     pub(super) fn checksum_of_fields(&mut self, data: &[DataItem], action: Option<&ActionData>) -> Option<ir::Value> {
         let groups = self.groups(data)?;
-        let base = match self.path.bases.iter().position(|base| base.data == data) {
+        let mut bases = self.path().into_iter().flat_map(|path| &path.bases);
+        let base = match bases.position(|base| base.data == data) {
             Some(index) => self.base_sum(&groups, index, action),
             None => self.sum(&groups, Part::Base, action),
         };
@@ -134,8 +139,9 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The sum of the fields that do not change, which may be known.
     fn base_sum(&mut self, groups: &[Group<'_>], index: usize, action: Option<&ActionData>) -> ir::Value {
-        let (sum, known) = (self.path.bases[index].sum, self.path.bases[index].known);
-        if self.path.sums_known.contains(&index) {
+        let path = self.on_path();
+        let (sum, known) = (path.bases[index].sum, path.bases[index].known);
+        if path.sums_known.contains(&index) {
             return self.builder.use_var(sum);
         }
         let is_known = self.builder.use_var(known);
@@ -352,13 +358,14 @@ impl<'a> Translator<'_, 'a, '_> {
 
     fn may_change(&self, expr: &Expr) -> bool {
         let mut changes = false;
-        expr.for_each_slot(&mut |slot| changes |= self.path.changing.contains(&slot));
+        let Some(path) = self.path() else { return changes };
+        expr.for_each_slot(&mut |slot| changes |= path.changing.contains(&slot));
         changes
     }
 
     /// The field of the packet that currently holds the value, if there is one.
     fn field_in_packet(&self, expr: &Expr) -> Option<(Field, Contents)> {
-        let (Expr::Slot(slot), Some(_)) = (expr, self.leaf) else {
+        let (Expr::Slot(slot), Some(_)) = (expr, self.path()) else {
             return None;
         };
         if let Some(field) = self.unchanged(*slot) {

@@ -31,7 +31,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         let zero = self.number(0);
         let [wanted, session, field_list] = [zero; 3].map(|zero| self.variable(zero));
-        self.path.clone_wanted = Some(CloneWanted {
+        self.path_mut().clone_wanted = Some(CloneWanted {
             wanted,
             session,
             field_list,
@@ -45,7 +45,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Records a request for a clone. The last request counts, as on the slow path.
     pub(super) fn clone_on_fast_path(&mut self, session: &Expr, field_list: Option<&Expr>, data: Option<&ActionData>) {
-        let Some(clone) = self.path.clone_wanted else {
+        let Some(clone) = self.on_path().clone_wanted else {
             return self.bail_out(BailOut::Clone);
         };
         let session = self.word_of(session, data);
@@ -63,7 +63,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// After ingress, where the packet can no longer bail out before egress: notes the clone, if one is requested.
     pub(super) fn note_clone_from_ingress(&mut self, route: &Route, facts: &Facts) {
         let may_note = route.may_note_clone_from_ingress(self.program, facts);
-        let Some(clone) = self.path.clone_wanted.filter(|_| may_note) else {
+        let Some(clone) = self.on_path().clone_wanted.filter(|_| may_note) else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
@@ -82,7 +82,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// it, because it goes on before the next packet.
     pub(super) fn go_on_if_cloned(&mut self, route: &Route, facts: &Facts) {
         let Some(clone) = self
-            .path
+            .on_path()
             .clone_wanted
             .filter(|_| route.cloning.leave && route.may_leave(facts))
         else {
@@ -97,7 +97,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Notes the clone of a packet that goes on, and the bits of the headers that were valid before ingress.
     fn note_clone_of_leaving(&mut self, clone: CloneWanted) {
-        let parsed = self.path.parsed_bits.expect("it was noted after the parser");
+        let parsed = self.on_path().parsed_bits.expect("it was noted after the parser");
         let [session, field_list, header_bits] =
             [clone.session, clone.field_list, parsed].map(|variable| self.builder.use_var(variable));
         let truncate_to = self.truncate_limit();
@@ -118,7 +118,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// After ingress: ends a packet in which this slot is not 0. It goes on, or bails out if nothing is noted.
     pub(super) fn end_if_requested(&mut self, route: &Route, slot: SlotId, reason: BailOut) {
-        if !self.leaf.is_some_and(|leaf| leaf.notes.requests) {
+        if !self.on_path().leaf.notes.requests {
             return self.bail_out_if_set(slot, reason);
         }
         let is_set = self.word_of_slot(slot);
@@ -129,7 +129,7 @@ impl<'a> Translator<'_, 'a, '_> {
     pub(super) fn note_clone_from_egress(&mut self, route: &Route, leaf: &'a Leaf, facts: &Facts) {
         let may_note =
             self.notes_clones_from_egress(route, leaf) && route.may_note_clone_from_egress(&leaf.program, facts);
-        let Some(clone) = self.path.clone_wanted.filter(|_| may_note) else {
+        let Some(clone) = self.on_path().clone_wanted.filter(|_| may_note) else {
             return;
         };
         let wanted = self.builder.use_var(clone.wanted);
@@ -141,7 +141,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Notes a clone with the headers that the deparser emits.
     fn note_deparsed(&mut self, route: &Route, facts: &Facts, clone: CloneWanted, from_egress: bool) {
-        let leaf = self.leaf.expect("a path through the parser is being translated");
+        let leaf = self.on_path().leaf;
         let emitted = leaf.emitted.as_deref().expect("the deparser has no conditions");
         let headers: Vec<&Header> = emitted.iter().map(|id| &leaf.program.headers[id.index()]).collect();
         let bytes = self.bytes_max(&headers, facts);
@@ -156,7 +156,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The most bytes of headers.
     fn bytes_max(&self, headers: &[&Header], facts: &Facts) -> usize {
-        let leaf = self.leaf.expect("a path through the parser is being translated");
+        let leaf = self.on_path().leaf;
         let is_possible = |header: &&&Header| self.known_validity(header, facts) != Some(false);
         let bits = |header: &&Header| {
             let (fixed, varbit_max) = leaf.program.header_bits(header);

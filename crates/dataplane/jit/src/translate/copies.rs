@@ -94,9 +94,9 @@ impl<'a> Translator<'_, 'a, '_> {
         self.ins().brif(more, body, &[], next_lane, &[]);
 
         self.enter(body);
-        self.copy_loop = Some(copies);
+        self.path_mut().copy_loop = Some(copies);
         self.set_truncate_limit(truncate_to);
-        self.copy_loop = None;
+        self.path_mut().copy_loop = None;
         self.restore(values);
         let flags = super::within_bounds();
         let offset = offset_of!(Replica, egress_port) as i32;
@@ -126,7 +126,7 @@ impl<'a> Translator<'_, 'a, '_> {
         }
         let facts = &leaf.flow.block(replicate).facts;
         self.set_sources(route, &sources_for_copies(route, false), None, facts);
-        let of_packet = self.path.flow_slot.take();
+        let of_packet = self.path_mut().flow_slot.take();
         for (_, block) in &tables {
             let Terminator::Apply {
                 table, hit, action_run, ..
@@ -138,7 +138,7 @@ impl<'a> Translator<'_, 'a, '_> {
             self.apply(table, (hit, action_run), *block, next);
             self.enter(next);
         }
-        self.path.flow_slot = of_packet;
+        self.path_mut().flow_slot = of_packet;
         tables.into_iter().map(|(table, _)| table).collect()
     }
 

@@ -17,6 +17,7 @@
 //! ```
 
 use super::Translator;
+use super::mode::Mode;
 use crate::analysis::actions_of;
 use crate::arrays::{COUNTER_WORDS, default_slot};
 use crate::flow_trail::ArrayId;
@@ -73,24 +74,27 @@ impl<'a> Translator<'_, 'a, '_> {
             .sum();
         let zero = self.number(0);
         let mut register = || self.variable(zero);
-        self.path.counted = Counted {
+        let counted = Counted {
             places: (0..places).map(|_| (None, register())).collect(),
             bytes_after: route.counted_length.filter(|_| places > 0).map(|_| register()),
             used: 0,
             bails,
             may_bail: false,
         };
+        self.path_mut().counted = counted;
     }
 
     /// Begins a block of the flow.
     pub(super) fn count_in_block(&mut self, block: usize) {
-        self.path.counted.may_bail = self.path.counted.bails[block];
+        let counted = &mut self.path_mut().counted;
+        counted.may_bail = counted.bails[block];
     }
 
     /// The registers that are needed after a look-up at which packets wait.
     pub(super) fn counted_variables(&self) -> Vec<Variable> {
-        let places = self.path.counted.places.iter().map(|(_, variable)| *variable);
-        places.chain(self.path.counted.bytes_after).collect()
+        let counted = &self.on_path().counted;
+        let places = counted.places.iter().map(|(_, variable)| *variable);
+        places.chain(counted.bytes_after).collect()
     }
 
     /// Counts the packet in an element; does nothing if the index is outside the array.
@@ -151,11 +155,11 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The register for the next count, if that may have to be taken back.
     fn next_place(&mut self, counter: CounterId) -> Option<Variable> {
-        if !self.path.counted.may_bail {
+        if !self.path().is_some_and(|path| path.counted.may_bail) {
             return None;
         }
         let bytes = self.keep_counted_bytes(counter);
-        let counted = &mut self.path.counted;
+        let counted = &mut self.path_mut().counted;
         let (count, variable) = &mut counted.places[counted.used];
         *count = Some(Count { counter, bytes });
         counted.used += 1;
@@ -165,8 +169,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Keeps the number of bytes that a counter adds here, if it is not the frame's length.
     fn keep_counted_bytes(&mut self, counter: CounterId) -> Option<Variable> {
         let is_of_bytes = self.program.counters[counter.index()].unit != Unit::Packets;
-        let kept = self.path.counted.bytes_after?;
-        if !is_of_bytes || self.counted_length.is_none() {
+        let kept = self.on_path().counted.bytes_after?;
+        if !is_of_bytes || self.on_path().counted_length.is_none() {
             return None;
         }
         let bytes = self.counted_bytes();
@@ -195,19 +199,23 @@ impl<'a> Translator<'_, 'a, '_> {
     /// The block in which the packet is taken back from all counters and then takes the slow path.
     pub(super) fn bail_out_block(&mut self, reason: BailOut) -> ir::Block {
         let end = self.ending(super::Ending::BailedOut(reason));
-        let used = self.path.counted.places[..self.path.counted.used].iter();
+        let counted = self.path().map(|path| &path.counted);
+        let used = counted.into_iter().flat_map(|counted| &counted.places[..counted.used]);
         let counted: Vec<(Count, Variable)> = used.filter_map(|(count, place)| Some(((*count)?, *place))).collect();
         if counted.is_empty() {
             return end;
         }
         let block = self.builder.create_block();
-        self.taken_back.push(TakenBack { block, reason, counted });
+        self.fast_path_mut()
+            .taken_back
+            .push(TakenBack { block, reason, counted });
         block
     }
 
     /// Translates the blocks that take packets back.
     pub(super) fn fill_taken_back(&mut self) {
-        for TakenBack { block, reason, counted } in std::mem::take(&mut self.taken_back) {
+        let Mode::FastPath(fast) = &mut self.mode else { return };
+        for TakenBack { block, reason, counted } in std::mem::take(&mut fast.taken_back) {
             self.builder.switch_to_block(block);
             self.builder.set_cold_block(block);
             for (count, variable) in counted {

@@ -44,7 +44,7 @@ impl<'a> Translator<'_, 'a, '_> {
         };
         match &leaf.emitted {
             Some(headers) if few(self, headers) => self.deparse_cases(route, leaf, parsed, headers, Vec::new()),
-            Some(headers) => match self.copy_loop {
+            Some(headers) => match self.copy_loop() {
                 Some(copies) => self.append_to_copy(copies, leaf, headers),
                 None => self.place_valid(route, leaf, parsed, headers),
             },
@@ -101,7 +101,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Puts exactly these headers in place.
     fn place(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed, emitted: &[HeaderId]) {
         self.temporaries_used = 0;
-        if let Some(copies) = self.copy_loop {
+        if let Some(copies) = self.copy_loop() {
             return self.place_copy(copies, leaf, emitted);
         }
         let (composed, staying) = self.composed_and_staying(leaf, parsed, emitted);
@@ -262,7 +262,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn position_after(&self, leaf: &Leaf) -> Position {
         Position {
             cursor: leaf.cursor,
-            variable: self.cursor_variable,
+            variable: self.fast_path().cursor,
         }
     }
 
@@ -378,7 +378,7 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Lets the runtime collect what the deparser emits. Not for copies.
     fn deparse_to_output(&mut self, route: &'a Route) {
         assert!(
-            self.copy_loop.is_none(),
+            self.copy_loop().is_none(),
             "the plan makes copies where they can be put together"
         );
         let lane = self.lane();
@@ -413,7 +413,7 @@ impl<'a> Translator<'_, 'a, '_> {
     fn whole_bytes_in_packet(&self, slot: SlotId) -> Option<Field> {
         let width = self.program.slot(slot).width;
         match self.homes.of(slot) {
-            Home::Packet(field) if self.leaf.is_some_and(|leaf| leaf.in_place) => {
+            Home::Packet(field) if self.path().is_some_and(|path| path.leaf.in_place) => {
                 let is_whole = field.first_bit.is_multiple_of(8) && width.is_multiple_of(8);
                 (is_whole && (1..=64).contains(&width)).then_some(*field)
             }

@@ -1,5 +1,6 @@
 //! Statements, and their external effects: stateful objects, and requests to the architecture.
 
+use super::mode::Mode;
 use super::value::{ActionData, Value};
 use super::{Ending, Translator};
 use crate::route::BailOut;
@@ -27,7 +28,7 @@ impl Translator<'_, '_, '_> {
             Op::Emit { header } => self.emit(*header),
             Op::Assert { condition, .. } | Op::Assume { condition, .. } => {
                 let condition = self.condition(condition, data);
-                match self.copy_loop {
+                match self.copy_loop() {
                     Some(copies) => self.require_of_copy(condition, copies),
                     None => self.require(condition, Ending::AssertFailed),
                 }
@@ -43,7 +44,9 @@ impl Translator<'_, '_, '_> {
                 session,
                 field_list,
             } => self.clone_request(*kind, session, field_list.as_ref(), data),
-            Op::Digest { .. } if self.leaf.is_some_and(|leaf| !leaf.notes.digests) => self.bail_out(BailOut::Digest),
+            Op::Digest { .. } if self.path().is_some_and(|path| !path.leaf.notes.digests) => {
+                self.bail_out(BailOut::Digest)
+            }
             Op::Digest { digest, data: fields } => self.digest(*digest, fields, data),
             Op::Resubmit { field_list } => self.send_back(runtime::RESUBMIT, field_list.as_ref(), data),
             Op::Recirculate { field_list } => self.send_back(runtime::RECIRCULATE, field_list.as_ref(), data),
@@ -119,7 +122,7 @@ impl Translator<'_, '_, '_> {
                     let computed = translator.value_of_u64(carried.width, hash);
                     let equal = translator.equal(computed, carried);
                     let differs = translator.ins().icmp_imm_u(IntCC::Equal, equal, 0);
-                    match translator.on_checksum_error {
+                    match translator.path().and_then(|path| path.on_checksum_error) {
                         Some(failed) => translator.go_on_unless(differs, failed),
                         None => translator.when_rarely(differs, Self::report_checksum_error),
                     }
@@ -143,12 +146,13 @@ impl Translator<'_, '_, '_> {
     }
 
     fn report_checksum_error(&mut self) {
-        match self.checksum_failed {
-            Some(failed) => {
+        match &self.mode {
+            Mode::FastPath(fast) => {
+                let failed = fast.checksum_failed;
                 let one = self.number(1);
                 self.builder.def_var(failed, one);
             }
-            None => self.call(runtime::CHECKSUM_ERROR, &[self.context]),
+            Mode::Graph { .. } => self.call(runtime::CHECKSUM_ERROR, &[self.context]),
         }
     }
 

@@ -70,7 +70,7 @@ impl Translator<'_, '_, '_> {
 
     /// Records of which fields a slot is the concatenation, until the slot is written again or the block ends.
     pub(super) fn note_composition(&mut self, op: &Op) {
-        if self.leaf.is_none() {
+        if self.path().is_none() {
             return;
         }
         let composed = match op {

@@ -1,6 +1,7 @@
 //! Blocks and terminators.
 
 use super::Translator;
+use super::mode::Mode;
 use super::value::ActionData;
 use crate::analysis::{CursorFact, cursor_facts, has_outside_effect};
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -90,7 +91,7 @@ impl Translator<'_, '_, '_> {
     /// On the fast path: marks written fields as changed, so that they are not loaded from the packet together with
     /// others.
     fn note_written(&mut self, op: &Op) {
-        if self.leaf.is_some() {
+        if self.path().is_some() {
             let slots = op.slots_written(self.program);
             slots.iter().for_each(|slot| self.changed.insert(slot.index()));
         }
@@ -136,7 +137,12 @@ impl Translator<'_, '_, '_> {
             }
             Terminator::Reject(error) => {
                 let error = self.word_of(error, region.data());
-                let rejected = self.on_reject.expect("the parser of a graph rejects");
+                let Mode::Graph {
+                    on_reject: Some(rejected),
+                } = self.mode
+                else {
+                    unreachable!("the parser of a graph rejects")
+                };
                 self.ins().jump(rejected, &[error.into()]);
             }
         }

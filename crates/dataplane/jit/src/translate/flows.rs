@@ -47,7 +47,7 @@ impl<'a> Translator<'_, 'a, '_> {
         if let Some((hash, values)) = self.hash_of_flow(route, leaf, &layout) {
             let slot = self.slot_of_flow(layout, hash);
             let variable = self.variable(slot);
-            self.path.flow_slot = Some(FlowSlot { variable, values });
+            self.path_mut().flow_slot = Some(FlowSlot { variable, values });
         }
     }
 
@@ -76,8 +76,9 @@ impl<'a> Translator<'_, 'a, '_> {
         keys.tables.retain(|table| layout.place(*table).is_some());
         // Slots that are constant on this path do not distinguish flows; nor do slots that are computed from others.
         keys.slots.retain(|slot| !leaf.known.contains_key(slot));
-        self.path.flow_tables = keys.tables;
-        if self.path.flow_tables.is_empty() {
+        let has_tables = !keys.tables.is_empty();
+        self.path_mut().flow_tables = keys.tables;
+        if !has_tables {
             return None;
         }
         // Nothing has been written since the parser.
@@ -103,10 +104,10 @@ impl<'a> Translator<'_, 'a, '_> {
             .slots
             .as_ref()
             .and_then(|slots| slots.element(ArrayId::Meter(meter)));
-        let (Some(word), Some(slot)) = (word, &self.path.flow_slot) else {
+        let (Some(word), Some(slot)) = (word, self.flow_variable()) else {
             return;
         };
-        let slot = self.builder.use_var(slot.variable);
+        let slot = self.builder.use_var(slot);
         let lines = self.address(slot, 8 * word as i32);
         let present = self.load(lines, 0);
         let is_unknown = self.ins().icmp_imm_u(IntCC::Equal, present, 0);
@@ -119,8 +120,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Notes in the packet's slot which element of an array it uses.
     pub(super) fn note_element(&mut self, array: ArrayId, address: ir::Value) {
         let word = self.environment.slots.as_ref().and_then(|slots| slots.element(array));
-        if let (Some(word), Some(slot)) = (word, &self.path.flow_slot) {
-            let slot = self.builder.use_var(slot.variable);
+        if let (Some(word), Some(slot)) = (word, self.flow_variable()) {
+            let slot = self.builder.use_var(slot);
             self.store(address, slot, 8 * word as i32);
         }
     }
@@ -192,17 +193,23 @@ impl<'a> Translator<'_, 'a, '_> {
         words
     }
 
+    /// The register with the address of the packet's slot.
+    fn flow_variable(&self) -> Option<Variable> {
+        Some(self.path()?.flow_slot.as_ref()?.variable)
+    }
+
     /// The value of a key's field that was read when the slot was found.
     pub(super) fn value_of_flow(&self, expr: &Expr) -> Option<Value> {
         let Expr::Slot(slot) = expr else { return None };
-        let value = self.path.flow_slot.as_ref()?.values.get(slot)?;
+        let value = self.path()?.flow_slot.as_ref()?.values.get(slot)?;
         (!self.changed.contains(slot.index())).then_some(*value)
     }
 
     /// The place of a table in the packet's slot.
     pub(super) fn flow_place(&mut self, table: TableId) -> Option<(ir::Value, FlowPlace)> {
-        let is_of_flow = self.path.flow_tables.contains(&table) && self.copy_loop.is_none();
-        let slot = self.path.flow_slot.as_ref().filter(|_| is_of_flow)?.variable;
+        let path = self.path()?;
+        let is_of_flow = path.flow_tables.contains(&table) && path.copy_loop.is_none();
+        let slot = self.flow_variable().filter(|_| is_of_flow)?;
         let place = self.environment.slots.as_ref()?.place(table)?;
         Some((self.builder.use_var(slot), place))
     }

@@ -1,5 +1,6 @@
 //! The graph of an architecture in one function: see [`crate::graph`].
 
+use super::mode::Mode;
 use super::{Ending, Translator};
 use crate::analysis::{CursorFact, emits_whole_bytes};
 use crate::compile::body_counting;
@@ -380,9 +381,11 @@ impl<'a> Translator<'_, 'a, '_> {
         let before = std::mem::take(&mut self.endings);
         let rejected = self.builder.create_block();
         let error = self.builder.append_block_param(rejected, types::I64);
-        self.on_reject = Some(rejected);
+        self.mode = Mode::Graph {
+            on_reject: Some(rejected),
+        };
         self.body(body, None, next);
-        self.on_reject = None;
+        self.mode = Mode::Graph { on_reject: None };
         for (ending, block) in std::mem::replace(&mut self.endings, before) {
             let error = match ending {
                 Ending::Rejected(error) => Some(error),

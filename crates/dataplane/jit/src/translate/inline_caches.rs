@@ -25,14 +25,14 @@ impl<'a> Translator<'_, 'a, '_> {
             if self.environment.joins.leads(leader) {
                 let nowhere = self.no_memo();
                 let place = self.variable(nowhere);
-                self.path.memos.insert(leader, place);
+                self.path_mut().memos.insert(leader, place);
             }
         }
     }
 
     /// The registers with the addresses of memos, for a packet that is suspended.
     pub(super) fn memo_variables(&self) -> Vec<Variable> {
-        self.path.memos.values().copied().collect()
+        self.on_path().memos.values().copied().collect()
     }
 
     /// The address of a memo that is never valid.
@@ -46,7 +46,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Before an action runs with the data of a record: sets the memo's address if the action determines the next
     /// keys.
     pub(super) fn note_memo(&mut self, table: TableId, action: ActionId, layout: &TableLayout, data: &ActionData) {
-        let (Some(&place), Some(memo)) = (self.path.memos.get(&table), layout.record.memo()) else {
+        let place = self.path().and_then(|path| path.memos.get(&table).copied());
+        let (Some(place), Some(memo)) = (place, layout.record.memo()) else {
             return;
         };
         let program = self.environment.program;
@@ -68,11 +69,11 @@ impl<'a> Translator<'_, 'a, '_> {
         // If a record leads to several tables, the memo belongs to the first.
         let is_first = self.environment.joins.followers(leader).next() == Some(table);
         let is_as_declared = key_slots(self.program, table) == key_slots(self.environment.program, table);
-        let place = *self
-            .path
+        let path = self.path()?;
+        let place = *path
             .memos
             .get(&leader)
-            .filter(|_| is_first && is_as_declared && self.copy_loop.is_none())?;
+            .filter(|_| is_first && is_as_declared && path.copy_loop.is_none())?;
         Some(self.builder.use_var(place))
     }
 
@@ -108,7 +109,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let key = self.key_words(table, layout);
         let by_key = self.find(table, layout.search, &key, crossing);
         // The packet may have been suspended meanwhile.
-        let place = self.builder.use_var(self.path.memos[&leader]);
+        let place = self.on_path().memos[&leader];
+        let place = self.builder.use_var(place);
         self.write_memo(table, place, by_key);
         self.ins().jump(found, &[by_key.record.into(), by_key.hit.into()]);
 

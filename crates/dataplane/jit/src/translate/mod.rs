@@ -6,6 +6,7 @@
 //!
 //! | file | what it translates |
 //! |---|---|
+//! | `mode.rs` | what a function is translated for, a graph or the fast path, and what only that translation has |
 //! | `value.rs`, `value_locations.rs` | values in registers and in memory, and the locations of slots |
 //! | `access.rs` | loads and stores |
 //! | `known.rs` | known constants and value ranges of words, to avoid needless instructions |
@@ -63,6 +64,7 @@ pub(crate) mod graph;
 mod in_registers;
 mod inline_caches;
 mod known;
+mod mode;
 mod new_length;
 mod pack;
 mod parse;
@@ -87,22 +89,18 @@ use crate::inline_caches::Joins;
 use crate::packet_context::{Shape, verdict};
 use crate::pool::Pool;
 use crate::register_groups::RegisterBanks;
-use crate::route::plan::{Leaf, Plan};
+use crate::route::plan::Plan;
 use crate::route::{BailOut, Order, Route};
 use crate::runtime::Function;
 use access::{int_of, within_bounds};
-use burst::Burst;
-use cloning::CloneWanted;
-use copies::CopyLoop;
-use counting::{Counted, TakenBack};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FuncInstBuilder, FunctionBuilder, Variable};
-use flows::FlowSlot;
 use forebay_exec::StateLayout;
 use forebay_ir::pipeline::Graph;
 use forebay_ir::{IndexSet, Program, SlotId, TableId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use mode::Mode;
+use std::collections::{BTreeMap, HashMap};
 use value_locations::{Homes, Registers};
 
 pub(crate) use value_locations::SLOTS_MAX;
@@ -185,34 +183,6 @@ enum Ending {
     Rejected(u32),
 }
 
-/// What the code of one path through the parser uses.
-#[derive(Default)]
-struct PathState<'a> {
-    /// After ingress: the output port.
-    egress_port: Option<Variable>,
-    /// Bits of the headers that were valid after the parser, if that is needed.
-    parsed_bits: Option<Variable>,
-    /// Sums that are needed again, and the slots that may change in between.
-    bases: Vec<checksum::Base<'a>>,
-    changing: checksum::Changing,
-    /// By block of the flow: the sums that are known at its beginning; and the sums that are known in the current
-    /// block.
-    sums_before: Vec<checksum::SumsKnown>,
-    sums_known: checksum::SumsKnown,
-    /// In orders in which packets do not wait: the most bytes of the current packet that leave, if
-    /// the program truncates packets.
-    truncate_to: Option<Variable>,
-    /// The current packet's slot in the flow cache, if a look-up uses it, and the tables that are looked up with it.
-    flow_slot: Option<FlowSlot>,
-    flow_tables: BTreeSet<TableId>,
-    /// By leading table: the address of the memo in the record that was found.
-    memos: BTreeMap<TableId, Variable>,
-    /// The clone requested for the current packet, if clones are noted.
-    clone_wanted: Option<CloneWanted>,
-    /// Where the current packet has been counted.
-    counted: Counted,
-}
-
 /// Translates one function.
 pub(crate) struct Translator<'e, 'a, 'f> {
     environment: &'e mut Environment<'a>,
@@ -223,9 +193,8 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     temporaries: ir::Value,
     /// The packet is known to have at least this many bits.
     bits_assured: u64,
-    /// On the fast path: the parser path of packets that end before what the statement reads, if that path was left
-    /// out.
-    too_short: Option<usize>,
+    /// What the function is translated for, with what only such functions have.
+    mode: Mode<'a>,
     /// Words of temporaries in use by the current statement.
     temporaries_used: u32,
     /// Words of temporaries in use by all statements.
@@ -242,39 +211,14 @@ pub(crate) struct Translator<'e, 'a, 'f> {
     homes: Homes,
     /// The registers of slots.
     registers: Registers,
-    /// The block to which parser errors lead, if the function continues after the parser.
-    on_reject: Option<ir::Block>,
     /// The block to which `exit` leads, if the function continues after the control.
     on_exit: Option<ir::Block>,
-    /// On the fast path: whether a checksum was found to be wrong.
-    checksum_failed: Option<Variable>,
-    /// The slot with the length that is counted in the current block, unless that is the frame's length: see
-    /// [`crate::route::Route::counted_length`].
-    counted_length: Option<SlotId>,
-    /// The fast path's loop.
-    burst: Option<Burst>,
-    /// On the fast path: the parser's position, in bits.
-    cursor_variable: Variable,
-    /// On the fast path: the current path through the parser, and what is used on it.
-    leaf: Option<&'a Leaf>,
-    path: PathState<'a>,
     /// Slots that may have been written after the parser.
     changed: IndexSet,
     /// For slots assigned in the current block: the fields of which their values consist.
     compositions: HashMap<SlotId, Vec<SlotId>>,
-    /// Whether the function only finds the hashes of flows.
-    finds_hashes: bool,
     /// The widths of words.
     widths: known::Widths,
-    /// The loop that makes copies, inside that loop.
-    copy_loop: Option<CopyLoop>,
-    /// Whether the packet is constant: nothing has written to it since the parser, or will while this packet is
-    /// current.
-    packet_rests: bool,
-    /// The block at which packets with a wrong checksum continue at once.
-    on_checksum_error: Option<ir::Block>,
-    /// Packets that bail out after they have been counted. They are translated after everything else.
-    taken_back: Vec<TakenBack>,
 }
 
 /// The signature of all compiled functions.
@@ -292,7 +236,6 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
         let context = builder.block_params(entry)[0];
-        let cursor_variable = builder.declare_var(types::I64);
         let slots_in_registers = environment.slots_in_registers;
         let mut translator = Translator {
             program: environment.program,
@@ -302,7 +245,7 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             state: context,
             temporaries: context,
             bits_assured: 0,
-            too_short: None,
+            mode: Mode::Graph { on_reject: None },
             temporaries_used: 0,
             temporaries_lasting: 0,
             counting: StepCounting::Never,
@@ -312,22 +255,10 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
             signatures: HashMap::new(),
             homes: Homes::default(),
             registers: Registers::new(slots_in_registers),
-            on_reject: None,
             on_exit: None,
-            checksum_failed: None,
-            counted_length: None,
-            burst: None,
-            cursor_variable,
-            leaf: None,
-            path: PathState::default(),
             changed: IndexSet::new(0),
             compositions: HashMap::new(),
-            finds_hashes: false,
             widths: known::Widths::new(),
-            copy_loop: None,
-            on_checksum_error: None,
-            packet_rests: false,
-            taken_back: Vec::new(),
         };
         translator.state = translator.load(translator.context, in_context!(state));
         translator.temporaries = translator.load(translator.context, in_context!(temporaries));
@@ -510,40 +441,34 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.go_on_unless(condition, end);
     }
 
-    /// Whether the function is the fast path.
-    fn is_fast_path(&self) -> bool {
-        self.burst.is_some()
-    }
-
     /// The parser's position, in bits.
     fn load_cursor(&mut self) -> ir::Value {
-        match self.leaf.map(|leaf| leaf.cursor) {
+        match (self.path().map(|path| path.leaf.cursor), &self.mode) {
             // The register is not carried across a suspension, because the position is a constant.
-            Some(CursorFact::At(position)) => self.number(position as i64),
-            _ if self.is_fast_path() => self.builder.use_var(self.cursor_variable),
-            _ => self.load(self.context, in_context!(cursor)),
+            (Some(CursorFact::At(position)), _) => self.number(position as i64),
+            (_, Mode::FastPath(fast)) => self.builder.use_var(fast.cursor),
+            (_, Mode::Graph { .. }) => self.load(self.context, in_context!(cursor)),
         }
     }
 
     fn store_cursor(&mut self, cursor: ir::Value) {
-        if self.is_fast_path() {
-            self.builder.def_var(self.cursor_variable, cursor)
-        } else {
-            self.store(cursor, self.context, in_context!(cursor))
+        match &self.mode {
+            Mode::FastPath(fast) => self.builder.def_var(fast.cursor, cursor),
+            Mode::Graph { .. } => self.store(cursor, self.context, in_context!(cursor)),
         }
     }
 
     /// The block that ends the body with `ending`. On the fast path, a packet that the parser rejects takes the slow
     /// path.
     fn ending(&mut self, ending: Ending) -> ir::Block {
-        let ending = match ending {
-            Ending::Rejected(error) if self.is_fast_path() => match self.too_short {
+        let ending = match (ending, &self.mode) {
+            (Ending::Rejected(error), Mode::FastPath(fast)) => match fast.too_short {
                 Some(path) if error == self.environment.errors.packet_too_short => {
                     Ending::LeftOut(BailOut::ParserError, path as u32)
                 }
                 _ => Ending::BailedOut(BailOut::ParserError),
             },
-            other => other,
+            (other, _) => other,
         };
         let builder = &mut self.builder;
         *self.endings.entry(ending).or_insert_with(|| builder.create_block())

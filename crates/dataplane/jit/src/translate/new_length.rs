@@ -16,14 +16,14 @@ impl Translator<'_, '_, '_> {
         if route.reads_new_length(&leaf.program) || shows_headers || route.cloning.leave {
             let bits = self.valid_header_bits(&Facts::default());
             let variable = self.variable(bits);
-            self.path.parsed_bits = Some(variable);
+            self.path_mut().parsed_bits = Some(variable);
         }
     }
 
     /// The length in bytes after ingress, where these facts are certain. It is 0 if more headers were removed than the
     /// packet had bytes.
     pub(super) fn new_length(&mut self, facts: &Facts) -> ir::Value {
-        let parsed = self.path.parsed_bits.expect("it was noted after the parser");
+        let parsed = self.on_path().parsed_bits.expect("it was noted after the parser");
         let parsed = self.builder.use_var(parsed);
         let (present, frame) = (self.valid_header_bits(facts), self.received_bytes());
         // Each is in whole bytes, as on the slow path.

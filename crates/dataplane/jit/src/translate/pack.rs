@@ -235,8 +235,8 @@ impl Translator<'_, '_, '_> {
 
     /// The field of the packet that holds a slot's value, if nothing has changed that field.
     pub(super) fn unchanged(&self, slot: SlotId) -> Option<Field> {
-        let burst = self.burst.as_ref().filter(|_| self.leaf.is_some())?;
-        match burst.parsed.of(slot) {
+        self.path()?;
+        match self.fast_path().burst.parsed.of(slot) {
             Home::Packet(field) if !self.changed.contains(slot.index()) => Some(*field),
             _ => None,
         }

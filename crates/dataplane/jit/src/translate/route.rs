@@ -2,8 +2,9 @@
 
 use super::boundaries::Destination;
 use super::burst::Path;
+use super::mode::ParserPath;
 use super::value_locations::{Address, Field, Home, Homes};
-use super::{Ending, PathState, Translator};
+use super::{Ending, Translator};
 use crate::analysis::CursorFact;
 use crate::flow_slots::{FAR_BYTES, FAR_CALLS, SlotLayout, Wanting};
 use crate::flow_trail::ArrayId;
@@ -75,6 +76,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let path = Path {
             staged: order == Order::Staged,
             uses_lanes: plan.makes_copies(),
+            finds_hashes: false,
         };
         self.burst(path, key_words, prepare, |translator| {
             translator.first_segment(route, plan)
@@ -83,10 +85,10 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Translates the parser alone, in a loop over a burst.
     pub(super) fn hashes(&mut self, route: &'a Route, plan: &'a Plan) {
-        self.finds_hashes = true;
         let path = Path {
             staged: false,
             uses_lanes: false,
+            finds_hashes: true,
         };
         self.burst(path, 0, |_| {}, |translator| translator.first_segment(route, plan));
     }
@@ -190,8 +192,10 @@ impl<'a> Translator<'_, 'a, '_> {
             self.homes.set(slot, Home::Constant(zero));
         }
         let zero = self.number(0);
-        self.checksum_failed = Some(self.variable(zero));
-        self.builder.def_var(self.cursor_variable, zero);
+        let fast = self.fast_path();
+        for variable in [fast.checksum_failed, fast.cursor] {
+            self.builder.def_var(variable, zero);
+        }
         let read = route.slots_read(self.program);
         for (slot, source) in &route.before_parser {
             match source {
@@ -255,10 +259,10 @@ impl<'a> Translator<'_, 'a, '_> {
             self.cursor = planned.cursor;
             self.temporaries_used = 0;
             self.require_headers(&node.statements[index..]);
-            self.too_short = planned.too_short;
+            self.fast_path_mut().too_short = planned.too_short;
             self.parse_statement(&planned.op, &mut parsed);
         }
-        self.too_short = None;
+        self.fast_path_mut().too_short = None;
         self.bits_assured = 0;
         if let Next::Leaf(index) = &node.next {
             for (slot, value) in &plan.leaves[*index].known {
@@ -355,7 +359,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.enter(lacks);
         self.builder.set_cold_block(lacks);
         for (index, (end, too_short)) in ends.iter().enumerate() {
-            self.too_short = *too_short;
+            self.fast_path_mut().too_short = *too_short;
             let short = self.ending(Ending::Rejected(self.environment.errors.packet_too_short));
             if index + 1 == ends.len() {
                 self.ins().jump(short, &[]);
@@ -416,7 +420,7 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The parser's position, kept for later.
     fn here(&mut self, parsed: &mut Parsed) -> Position {
-        let (cursor, mut variable) = (self.cursor, self.cursor_variable);
+        let (cursor, mut variable) = (self.cursor, self.fast_path().cursor);
         if !matches!(cursor, CursorFact::At(_)) {
             let position = self.load_cursor();
             variable = self.variable(position);
@@ -445,24 +449,21 @@ impl<'a> Translator<'_, 'a, '_> {
     fn leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
         let whole = std::mem::replace(&mut self.program, &leaf.program);
         self.cursor = leaf.cursor;
-        if self.finds_hashes {
-            self.leaf = Some(leaf);
+        let egress_port = self.builder.declare_var(types::I64);
+        self.fast_path_mut().path = Some(ParserPath::new(leaf, egress_port));
+        if self.fast_path().finds_hashes {
             self.tell_hash(route, leaf);
-            self.leaf = None;
-            self.program = whole;
-            return;
+        } else {
+            self.begin_leaf(route, leaf, parsed);
+            self.begin_flow(route, leaf);
+            self.settle(leaf);
+            self.flow(route, leaf, parsed);
         }
-        self.begin_leaf(route, leaf, parsed);
-        self.begin_flow(route, leaf);
-        self.settle(leaf);
-        self.flow(route, leaf, parsed);
-        self.leaf = None;
-        self.path = PathState::default();
+        self.fast_path_mut().path = None;
         self.program = whole;
     }
 
     fn begin_leaf(&mut self, route: &'a Route, leaf: &'a Leaf, parsed: &Parsed) {
-        self.leaf = Some(leaf);
         self.begin_memos();
         self.begin_truncation();
         self.begin_sums(route, leaf);
@@ -470,8 +471,6 @@ impl<'a> Translator<'_, 'a, '_> {
         self.begin_cloning(route, leaf);
         self.begin_new_length(route, leaf);
         self.begin_random_numbers(route);
-        let chosen = self.builder.declare_var(types::I64);
-        self.path.egress_port = Some(chosen);
         let burst = self.burst_state();
         burst.parsed = parsed.homes.clone();
         burst.asked_at.clear();
@@ -483,14 +482,14 @@ impl<'a> Translator<'_, 'a, '_> {
         carried.extend(self.sum_variables());
         carried.extend(self.memo_variables());
         carried.extend(self.counted_variables());
-        carried.extend(self.path.parsed_bits);
+        carried.extend(self.on_path().parsed_bits);
         match stage {
-            Stage::Verification => carried.extend(self.checksum_failed),
+            Stage::Verification => carried.push(self.fast_path().checksum_failed),
             Stage::Ingress => {}
-            Stage::Egress => carried.extend(self.path.egress_port),
+            Stage::Egress => carried.push(self.on_path().egress_port),
         }
         if !matches!(leaf.cursor, CursorFact::At(_)) {
-            carried.push(self.cursor_variable);
+            carried.push(self.fast_path().cursor);
         }
         self.burst_state().carried = carried;
     }

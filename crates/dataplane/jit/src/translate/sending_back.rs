@@ -29,9 +29,9 @@ impl Translator<'_, '_, '_> {
         let Some(asked) = self.asked_to_send_back(route.recirculates(facts)) else {
             return;
         };
-        let port = match self.copy_loop {
+        let port = match self.copy_loop() {
             Some(copies) => copies.port,
-            None => self.path.egress_port.expect("ingress chose one"),
+            None => self.on_path().egress_port,
         };
         self.when_rarely(asked, |translator| {
             let note = translator.note_sent_back(route, asked);

@@ -64,7 +64,7 @@ impl Translator<'_, '_, '_> {
 
     fn load_element(&mut self, places: &Places, index: ir::Value) -> Value {
         // Not before the test of the index, and not once for each use.
-        let rests = std::mem::take(&mut self.packet_rests);
+        let rests = std::mem::take(&mut self.path_mut().packet_rests);
         let offset = self.times(index, places.distance);
         let packet = self.packet();
         let first = self.address(packet, places.first as i32);
@@ -74,7 +74,7 @@ impl Translator<'_, '_, '_> {
             first_bit: 0,
         };
         let value = self.load_field(&element, places.width);
-        self.packet_rests = rests;
+        self.path_mut().packet_rests = rests;
         value
     }
 

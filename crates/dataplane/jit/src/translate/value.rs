@@ -224,7 +224,9 @@ impl Translator<'_, '_, '_> {
                 self.store_value(value, base, offset);
             }
             Home::Register(variable) => self.define(variable, value),
-            Home::Packet(field) if self.leaf.is_some_and(|leaf| leaf.in_place) => self.store_field(&field, value),
+            Home::Packet(field) if self.path().is_some_and(|path| path.leaf.in_place) => {
+                self.store_field(&field, value)
+            }
             Home::Packet(_) | Home::Constant(_) => {
                 self.move_to_register(slot);
                 self.write_slot(slot, value);
