@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Flow scalability and rule updates of every switch of the machine, between the same two veth pairs.
 
-Rules are updated by a process over the switch's own protocol, of `forebay run` and of Open vSwitch; of Forebay in
-memory too.
+Rules are updated by a process over the switch's own protocol, of `forebay run`, of Open vSwitch and of DPDK's SWX
+pipeline; of Forebay in memory too.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import pathlib
 import shlex
 import subprocess
 import sys
+import tempfile
 
 from switches import (
     NAMESPACE,
@@ -22,6 +23,7 @@ from switches import (
     KernelRouting,
     Nftables,
     OpenVSwitch,
+    SwxPipeline,
     Wires,
     rules,
 )
@@ -31,16 +33,19 @@ from precedence import precedence
 
 HERE = pathlib.Path(__file__).resolve().parent
 KIND = "lpm"
-ALL = ("memory", "forebay", "ovs", "linux", "nftables", "bridge")
-TAKE_UPDATES = ("memory", "forebay", "ovs")
+ALL = ("memory", "forebay", "ovs", "linux", "nftables", "bridge", "swx")
+TAKE_UPDATES = ("memory", "forebay", "ovs", "swx")
 SIZES = {False: 1_000_000, True: 1_000}
 
 
-def evaluate(options, what, *words):
-    """The result of `forebay tester evaluate`."""
-    words = [options.forebay, "tester", "evaluate", HERE / what, "--json", *words]
-    words += ["--quick"] if options.quick else []
-    ran = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+def evaluate(options, what, kind, *words):
+    """The result of `forebay tester evaluate` with rules of this kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = (HERE / what / "evaluation.toml").read_text()
+        (pathlib.Path(folder) / "evaluation.toml").write_text(text.replace(f'"{KIND}"', f'"{kind}"'))
+        words = [options.forebay, "tester", "evaluate", folder, "--json", *words]
+        words += ["--quick"] if options.quick else []
+        ran = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True)
     if ran.returncode != 0:
         return {"error": f"code {ran.returncode}"}
     return json.loads(ran.stdout)
@@ -59,8 +64,14 @@ def switches(options):
         "linux": KernelRouting,
         "nftables": Nftables,
         "bridge": KernelBridge,
+        "swx": SwxPipeline,
     }
     return {name: make for name, make in makers.items() if name in options.only}
+
+
+def kind_of(switch):
+    """The kind of its rules, and of the frames that go to them: the same for all that have it."""
+    return KIND if KIND in switch.kinds or not switch.kinds else switch.kinds[0]
 
 
 def flows(options, make):
@@ -69,10 +80,11 @@ def flows(options, make):
     for count in (1, SIZES[options.quick]):
         with Wires():
             switch = make()
+            kind = kind_of(switch)
             try:
-                switch.start(KIND, rules(options.forebay, KIND, count))
+                switch.start(kind, rules(options.forebay, kind, count))
                 print(f"{switch.name}, {count} rules", file=sys.stderr)
-                part = evaluate(options, "flows", *between(switch.name, count))
+                part = evaluate(options, "flows", kind, *between(switch.name, count))
                 if "error" in part:
                     return part
                 if found is None:
@@ -88,13 +100,14 @@ def updates(options, make):
     """The results for one rule, which a process updates."""
     with Wires():
         switch = make()
+        kind = kind_of(switch)
         try:
-            [rule] = rules(options.forebay, KIND, 1)
-            switch.start(KIND, [rule])
+            [rule] = rules(options.forebay, kind, 1)
+            switch.start(kind, [rule])
             print(f"{switch.name}, updates", file=sys.stderr)
             control = ["ip", "netns", "exec", NAMESPACE, *switch.control(rule)]
             control = " ".join(shlex.quote(str(word)) for word in control)
-            return evaluate(options, "updates", *between(switch.name, 1), "--control", control)
+            return evaluate(options, "updates", kind, *between(switch.name, 1), "--control", control)
         finally:
             switch.stop()
 
@@ -111,7 +124,7 @@ def measured(options):
             if name in TAKE_UPDATES:
                 found[name]["updates"] = updates(options, make)
         if "memory" in options.only:
-            found["memory"]["updates"] = evaluate(options, "updates_in_memory")
+            found["memory"]["updates"] = evaluate(options, "updates_in_memory", KIND)
     return found
 
 
@@ -137,7 +150,7 @@ def some_of(allowed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="in two minutes")
+    parser.add_argument("--quick", action="store_true", help="in three minutes")
     parser.add_argument("--forebay", default=str(ROOT / "target/release/forebay"), metavar="BINARY")
     parser.add_argument("--only", type=some_of(ALL), default=list(ALL), metavar="SWITCH,...", help=", ".join(ALL))
     parts = ("flows", "updates")

@@ -5,11 +5,17 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "benches/dpdk"))
+import swx
+from pipeline_cli import entry
+from process import Missing, eal_options
+
 ROUTER = ROOT / "crates/testing/evaluations/src/router.p4"
 NAMESPACE = f"devices{os.getpid()}"
 NEAR, FAR = ["tester1", "tester2"], ["switch1", "switch2"]
@@ -70,9 +76,9 @@ class Switch:
     def path(self, name):
         return pathlib.Path(self.folder.name) / name
 
-    def spawn(self, *words):
+    def spawn(self, *words, stdout=subprocess.DEVNULL, **options):
         words = ["ip", "netns", "exec", NAMESPACE, *map(str, words)]
-        self.processes.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        self.processes.append(subprocess.Popen(words, stdout=stdout, stderr=subprocess.STDOUT, **options))
 
     def stop(self):
         for process in reversed(self.processes):
@@ -253,6 +259,84 @@ class KernelBridge(Switch):
         inside("ip", "link", "set", "bridge0", "up")
         # The frames of the evaluations go to this address.
         inside("bridge", "fdb", "add", "02:00:00:00:00:fe", "dev", FAR[1], "master", "static")
+
+
+class SwxPipeline(Switch):
+    """DPDK's SWX pipeline, the back end of p4c-dpdk: its example program `pipeline` with our router for it, over
+    AF_PACKET."""
+
+    name = "DPDK SWX pipeline, exact, veth"
+    # Longest prefixes are matched with the library for access control lists.
+    kinds = ("exact",)
+    port = 8086
+    # The driver's own rings have 512: a millisecond of packets, less than a pause of its thread.
+    ring_frames = 4096
+
+    def start(self, kind, rules):
+        program, source = built_pipeline()
+        self.configure(rules)
+        inside("ip", "link", "set", "lo", "up")
+        devices = [f"net_af_packet{place},iface={name},framecnt={self.ring_frames}" for place, name in enumerate(FAR)]
+        words = [*eal_options(256 + len(rules) // 500), *(word for device in devices for word in ("--vdev", device))]
+        log = self.path("log")
+        with log.open("w") as output:
+            self.spawn(
+                program,
+                *words,
+                "--",
+                "-p",
+                self.port,
+                "-s",
+                self.path("pipeline.cli"),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                env={**os.environ, "RTE_INSTALL_DIR": str(source)},
+            )
+        # It opens its command line when its tables are filled.
+        while not self.listens():
+            if self.processes[-1].poll() is not None:
+                raise SystemExit(f"DPDK's example program has ended; its last words:\n{log.read_text()[-2000:]}")
+            time.sleep(0.2)
+
+    def configure(self, rules):
+        """Writes the files that the program reads."""
+        with self.path("routes.txt").open("w") as file:
+            file.writelines(entry(rule["address"], VERSION, 1) for rule in rules)
+        places = range(len(FAR))
+        self.path("ports.io").write_text(
+            "".join(f"port in {place} ethdev net_af_packet{place} rxq 0 bsz 32\n" for place in places)
+            + "".join(f"port out {place} ethdev net_af_packet{place} txq 0 bsz 32\n" for place in places)
+        )
+        commands = [
+            f"pipeline codegen {HERE}/router.spec {self.path('router.c')}",
+            f"pipeline libbuild {self.path('router.c')} {self.path('router.so')}",
+            "mempool POOL buffer 2304 pool 32K cache 256 cpu 0",
+            *(f"ethdev net_af_packet{place} rxq 1 512 POOL txq 1 512 promiscuous on" for place in places),
+            f"pipeline PIPELINE build lib {self.path('router.so')} io {self.path('ports.io')} numa 0",
+            f"pipeline PIPELINE table routes add {self.path('routes.txt')}",
+            "pipeline PIPELINE commit",
+            "thread 1 pipeline PIPELINE enable",
+        ]
+        self.path("pipeline.cli").write_text("\n".join(commands) + "\n")
+
+    def listens(self):
+        words = ["ip", "netns", "exec", NAMESPACE, HERE / "pipeline_cli.py", str(self.port)]
+        return subprocess.run(words, stderr=subprocess.DEVNULL).returncode == 0
+
+    def control(self, rule):
+        """The command that updates a rule."""
+        rule = {"address": rule["address"], "port": 1}
+        return [HERE / "pipeline_cli.py", self.port, "--rule", json.dumps(rule), "--file", self.path("update.txt")]
+
+
+def built_pipeline():
+    """DPDK's example program, built, and DPDK's source."""
+    folder = ROOT / "target/dpdk"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return swx.build(folder)
+    except Missing as missing:
+        raise SystemExit(str(missing)) from None
 
 
 def disjoint(rules):

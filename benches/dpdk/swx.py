@@ -22,6 +22,21 @@ ROUTES_MAX = 1000
 # In the folder of the example program.
 CONTROL_LIBRARY = "control_library.c"
 
+# What is changed in files of the example program: the copy's name, what is replaced, and by what.
+CHANGED = {
+    # The thread of the command line waits a millisecond for commands, each of which wakes it at once. Its own never waits:
+    # it takes a processor from the tester where there are two.
+    "conn.c": ("command_line.c", r"(epoll_wait\([^;]*?)0\);", r"\g<1>1);"),
+    # Ports over AF_PACKET have no jumbo frames.
+    "obj.c": ("objects.c", r"\.mtu = 9000 -", ".mtu = 1518 -"),
+    # A port sends fewer packets than a burst, too. Otherwise up to 31 wait for the next ones, without end.
+    "thread.c": (
+        "threads.c",
+        r"(\n\t*)rte_swx_pipeline_run\((t->p\[j\]), PIPELINE_INSTR_QUANTA\);",
+        r"{\g<0>\g<1>rte_swx_pipeline_flush(\g<2>); }",
+    ),
+}
+
 SOURCE_LIST = "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n"
 
 
@@ -35,7 +50,8 @@ def build(folder):
         configuration.parent.mkdir(exist_ok=True)
         configuration.symlink_to(find_header("rte_build_config.h"))
     write_control_library(source, example)
-    files = " ".join(["cli.c", "conn.c", "main.c", "obj.c", "thread.c", CONTROL_LIBRARY])
+    changed = [write_changed(example, name, *change) for name, change in CHANGED.items()]
+    files = " ".join(["cli.c", "main.c", CONTROL_LIBRARY, *changed])
     run(["make", "-C", example, "shared", f"SRCS-y={files}"], "building DPDK's example program")
     return example / "build/pipeline", source
 
@@ -52,9 +68,21 @@ def write_control_library(source, example):
     changed = before + add + rest.replace(search, "NULL", 1)
     # The installed library has registered its list under its own name.
     changed = changed.replace('"RTE_SWX_CTL_PIPELINE"', '"RTE_SWX_CTL_OURS"')
-    target = example / CONTROL_LIBRARY
-    if not target.exists() or target.read_text() != changed:
-        target.write_text(changed)
+    write_if_new(example / CONTROL_LIBRARY, changed)
+
+
+def write_changed(example, name, copy, pattern, replacement):
+    """A changed copy of a file of the example program; the copy's name."""
+    changed, count = re.subn(pattern, replacement, (example / name).read_text())
+    if count != 1:
+        raise Missing(f"this version of DPDK is another: {pattern} is not in {example}/{name}")
+    write_if_new(example / copy, changed)
+    return copy
+
+
+def write_if_new(path, text):
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
 
 
 def find_source(folder):
