@@ -42,8 +42,10 @@ def evaluate(options, what, kind, *words):
     """The result of `forebay tester evaluate` with rules of this kind."""
     with tempfile.TemporaryDirectory() as folder:
         text = (HERE / what / "evaluation.toml").read_text()
-        (pathlib.Path(folder) / "evaluation.toml").write_text(text.replace(f'"{KIND}"', f'"{kind}"'))
-        words = [options.forebay, "tester", "evaluate", folder, "--json", *words]
+        changed = pathlib.Path(folder) / what
+        changed.mkdir()
+        (changed / "evaluation.toml").write_text(text.replace(f'"{KIND}"', f'"{kind}"'))
+        words = [options.forebay, "tester", "evaluate", changed, "--json", *words]
         words += ["--quick"] if options.quick else []
         ran = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, text=True)
     if ran.returncode != 0:
@@ -174,7 +176,7 @@ def main():
 def table(found):
     """The figures of a record as Markdown."""
     rows = [
-        "| switch | case | bytes | NDR (kpps) | latency at 90 % of it: p50 (µs) | p99 (µs) | lost |",
+        "| switch | case | bytes | NDR (kpps) | latency at one rate for all: p50 (µs) | p99 (µs) | lost |",
         "|---|---|---|---|---|---|---|",
     ]
     for of_switch in found.values():
@@ -205,13 +207,14 @@ def highest(flow):
 
 
 def row(device, flow):
-    load = next((load for load in flow["loads"] if load["share"] < 1), None)
+    load = flow["common"]
     rate = highest(flow)
     if load is None:
         return f"| {device} | {flow['case']['name']} | {flow['frame_bytes']} | {rate} | | | |"
     latency = load["latency"]
-    # None when the machine disturbed every packet.
-    p50, p99 = (f"{latency[key] / 1e3:.1f}" if latency["count"] else "" for key in ("p50_ns", "p99_ns"))
+    # None when the machine disturbed every packet, or the sender was late.
+    is_known = latency["count"] and not load["is_late"]
+    p50, p99 = (f"{latency[key] / 1e3:.1f}" if is_known else "" for key in ("p50_ns", "p99_ns"))
     return f"| {device} | {flow['case']['name']} | {flow['frame_bytes']} | {rate} | {p50} | {p99} | {load['lost']} |"
 
 
