@@ -12,6 +12,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+/// What is measured of flows. A record of flows that lacks one of these could not find it out: no load was without loss.
+const OF_FLOWS: [&str; 5] = [
+    "highest rate (Mpps)",
+    "highest rate (Gbps)",
+    "latency p50 (µs)",
+    "latency p99 less p50 (µs)",
+    "growth of latency p50 from R1F1 to RmaxF1k (%)",
+];
+
 /// What is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,10 +211,11 @@ impl Files<'_> {
                 standing: figure.standing,
             });
         }
-        // The record has this quantity in other cases: here it could not be found out.
+        // The record has this quantity in other cases, or would have it: here it could not be found out.
         let about = |quantity: &str| quantity.split(',').next().unwrap_or_default().to_string();
         let wanted = about(&recorded.figure);
-        if figures.iter().any(|figure| about(&figure.quantity) == wanted) {
+        let is_of_flows = !found.flows.is_empty() && OF_FLOWS.contains(&wanted.as_str());
+        if is_of_flows || figures.iter().any(|figure| about(&figure.quantity) == wanted) {
             Ok(Value::stated("not found out".to_string(), None))
         } else {
             Err(wrong(&format!("there is no figure {:?}", recorded.figure)))
@@ -336,6 +346,7 @@ fn shown(value: &Option<Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flows::FlowResult;
 
     #[test]
     fn a_file_that_is_missing_has_a_command() {
@@ -390,18 +401,26 @@ mod tests {
                 .expect("a device");
             shown(&found.rows[row].values[column])
         };
-        assert!(
-            cell(0, "Forebay, veth").starts_with("**≥ "),
-            "{}",
-            cell(0, "Forebay, veth")
-        );
-        assert!(cell(0, "Linux").starts_with("**≥ "));
-        assert!(cell(0, "Open vSwitch").ends_with("(not confirmed)**"));
-        assert!(
-            cell(2, "Open vSwitch").ends_with("(not confirmed)**"),
-            "the latency at that load"
-        );
-        assert!(!cell(2, "Linux").contains('≥'), "a latency is no bound");
+        let file = library.text("devices.json").expect("a file");
+        let devices: serde_json::Value = serde_json::from_str(&file).expect("records");
+        for (part, device) in [
+            ("forebay", "Forebay, veth"),
+            ("ovs", "Open vSwitch"),
+            ("linux", "Linux routing"),
+        ] {
+            let record = Found::deserialize(&devices[part]["flows"]).expect("a record of flows");
+            let is_shown = |flow: &&FlowResult| flow.case.name == "R1F1" && flow.frame_bytes == 1500;
+            let flow = record.flows.iter().find(is_shown).expect("a case");
+            let rate = cell(0, device);
+            let is_right = match (flow.ndr_pps, flow.standing()) {
+                (None, _) => rate == "not found out",
+                (_, Standing::Measured) => rate.starts_with("**") && !rate.contains(['≥', '(']),
+                (_, Standing::AtLeast) => rate.starts_with("**≥ "),
+                (_, Standing::NotConfirmed) => rate.ends_with("(not confirmed)**"),
+            };
+            assert!(is_right, "{device}: {rate}");
+            assert!(!cell(2, device).contains('≥'), "{device}: a latency is no bound");
+        }
         let names: Vec<&str> = found.records.iter().map(|record| record.name.as_str()).collect();
         assert!(names.contains(&"devices.json/ovs/flows") && names.contains(&"../flow-scalability/result.json"));
         let mut text = String::new();
@@ -411,13 +430,91 @@ mod tests {
         }
         let (_, chart) = &found.charts()[0];
         assert!(chart.series[0].points.iter().any(|point| point.at_least));
+    }
+
+    /// One record: of a load that did not hold, and of no latency.
+    struct NotConfirmed;
+
+    impl Library for NotConfirmed {
+        fn program(&self, path: &str, _defines: &[String]) -> Result<forebay_ir::Program, String> {
+            Err(format!("{path}: no programs here"))
+        }
+
+        fn text(&self, _path: &str) -> Result<String, String> {
+            Ok(r#"{
+                "format": "forebay-evaluation/1", "title": "t", "device": "d",
+                "machine": { "processor": "p", "processors": 2, "kernel": "k", "load_before": 0.0, "load_after": 0.0 },
+                "flows": [{
+                    "kind": "lpm", "case": { "name": "R1F1", "rules": 1, "flows": 1 }, "frame_bytes": 64,
+                    "ndr_pps": 1000000.0, "limited_by": "device", "loads": [],
+                    "confirmed": { "failed": 1, "is_confirmed": false }
+                }]
+            }"#
+            .to_string())
+        }
+
+        fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+            Err(format!("{path}: no bytes here"))
+        }
+    }
+
+    /// A figure of that record beside a published value.
+    fn compared(figure: &str) -> Result<Comparison, String> {
+        let device = |name: &str, value: ValueEntry| DeviceEntry {
+            name: name.to_string(),
+            values: BTreeMap::from([("quantity".to_string(), value)]),
+        };
+        let recorded = RecordedEntry {
+            file: "record.json".to_string(),
+            at: String::new(),
+            figure: figure.to_string(),
+        };
+        let setting = ComparisonSetting {
+            quantities: vec![Quantity {
+                name: "quantity".to_string(),
+                title: "quantity".to_string(),
+                criterion: "criterion".to_string(),
+            }],
+            devices: vec![
+                device("measured", ValueEntry::Recorded(recorded)),
+                device("published", ValueEntry::Number(2.0)),
+            ],
+        };
+        compare(&setting, &NotConfirmed)
+    }
+
+    #[test]
+    fn a_load_that_did_not_hold_is_not_confirmed_in_cell_and_chart() {
+        let found = compared("highest rate (Mpps), lpm, R1F1, 64 B").expect("a figure");
+        assert!(shown(&found.rows[0].values[0]).ends_with("(not confirmed)**"));
+        let (_, chart) = &found.charts()[0];
         let Axis::Names(names) = &chart.x_axis else {
             panic!("{chart:?}")
         };
-        assert!(
-            names
-                .iter()
-                .any(|name| name.starts_with("Open vSwitch") && name.ends_with("(not confirmed)"))
-        );
+        assert_eq!(names[0], "measured (not confirmed)");
+    }
+
+    /// A record of flows has no figure where no load was without loss; a quantity that no such record has is a mistake.
+    #[test]
+    fn what_could_not_be_found_out_is_no_mistake() {
+        for about in OF_FLOWS {
+            let found = compared(&format!("{about}, lpm, RmaxF1k, 64 B")).expect("a quantity");
+            assert_eq!(shown(&found.rows[0].values[0]), "not found out", "{about}");
+        }
+        let error = compared("operable rules, exact").expect_err("no figure");
+        assert!(error.contains("there is no figure"), "{error}");
+    }
+
+    #[test]
+    fn quantities_of_flows_are_named_as_in_records() {
+        let text = folder("flow-scalability").text("result.json").expect("a file");
+        let found: Found = serde_json::from_str(&text).expect("a record");
+        let figures = found.figures();
+        for about in OF_FLOWS {
+            assert!(
+                figures.iter().any(|figure| figure.quantity.starts_with(about)),
+                "{about}"
+            );
+        }
     }
 }
