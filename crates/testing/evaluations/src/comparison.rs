@@ -407,6 +407,9 @@ mod tests {
             ("forebay", "Forebay, veth"),
             ("ovs", "Open vSwitch"),
             ("linux", "Linux routing"),
+            ("nftables", "nftables"),
+            ("bridge", "Linux bridge"),
+            ("swx", "DPDK SWX"),
         ] {
             let record = Found::deserialize(&devices[part]["flows"]).expect("a record of flows");
             let is_shown = |flow: &&FlowResult| flow.case.name == "R1F1" && flow.frame_bytes == 1500;
