@@ -159,7 +159,7 @@ impl Offered {
                 buffer_bytes: options.buffer,
                 buffers_at: buffers_at(index) as u32,
             };
-            let event = Event::new().map_err(out_of_memory)?;
+            let event = Event::for_peer().map_err(out_of_memory)?;
             let ring = Ring::new(&regions, (0, add.offset), exponent, side, event);
             Ok((add, ring.map_err(|fault| End::Refused(fault.0))?))
         };

@@ -4,21 +4,35 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::check;
+use super::ringer::Ringer;
 
 /// What `/proc` says of a descriptor of an event.
 const LINK: &str = "anon_inode:[eventfd]";
 
 /// A counter whose descriptor is readable while it is not zero.
 #[derive(Debug)]
-pub(crate) struct Event(OwnedFd);
+pub(crate) struct Event {
+    descriptor: OwnedFd,
+    /// For an event that another process has too, and may make blocking.
+    ringer: Option<&'static Ringer>,
+}
 
 impl Event {
-    /// A new one.
+    /// A new one, for this process alone.
     pub(crate) fn new() -> io::Result<Event> {
         // SAFETY: no pointers; the descriptor returned is new, and has no other owner.
         let descriptor =
             unsafe { OwnedFd::from_raw_fd(check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?) };
-        Ok(Event(descriptor))
+        Ok(Event {
+            descriptor,
+            ringer: None,
+        })
+    }
+
+    /// A new one that another process will have too.
+    pub(crate) fn for_peer() -> io::Result<Event> {
+        let ringer = Ringer::of_process();
+        Event::new().map(|event| Event { ringer, ..event })
     }
 
     /// One that another process has made. Anything that is not an event is refused, because writing to it could block.
@@ -31,29 +45,39 @@ impl Event {
         let flags = check(unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_GETFL) })?;
         // SAFETY: no pointers.
         check(unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) })?;
-        Ok(Event(descriptor))
+        Ok(Event {
+            descriptor,
+            ringer: Ringer::of_process(),
+        })
     }
 
-    /// Makes it readable. A counter that is at its end is readable already.
+    /// Makes it readable. A counter that is at its end is readable already. Does not wait, whatever another process
+    /// does to the event, unless the kernel has no way for that ([`Ringer`]).
     #[inline]
     pub(crate) fn ring(&self) {
-        let one = 1u64;
-        // SAFETY: pointer and length describe `one`, which the kernel only reads.
-        unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+        if !self.ringer.is_some_and(|ringer| ringer.ring(self.as_fd())) {
+            self.write();
+        }
     }
 
-    /// Makes it not readable; returns whether it was.
+    fn write(&self) {
+        let one = 1u64;
+        // SAFETY: pointer and length describe `one`, which the kernel only reads.
+        unsafe { libc::write(self.descriptor.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+    }
+
+    /// Makes it not readable; returns whether it was. For events of this process alone: the read could wait otherwise.
     pub(crate) fn take(&self) -> bool {
         let mut count = 0u64;
         // SAFETY: pointer and length describe `count`.
-        let read = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut count).cast(), size_of::<u64>()) };
+        let read = unsafe { libc::read(self.descriptor.as_raw_fd(), (&raw mut count).cast(), size_of::<u64>()) };
         read == size_of::<u64>() as isize
     }
 }
 
 impl AsFd for Event {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.descriptor.as_fd()
     }
 }
 
@@ -83,7 +107,7 @@ impl Bell {
             libc::epoll_ctl(
                 self.0.as_raw_fd(),
                 libc::EPOLL_CTL_ADD,
-                event.0.as_raw_fd(),
+                event.descriptor.as_raw_fd(),
                 &raw mut interest,
             )
         })?;
@@ -97,7 +121,7 @@ impl Bell {
             libc::epoll_ctl(
                 self.0.as_raw_fd(),
                 libc::EPOLL_CTL_DEL,
-                event.0.as_raw_fd(),
+                event.descriptor.as_raw_fd(),
                 std::ptr::null_mut(),
             );
         }
@@ -128,6 +152,9 @@ impl AsFd for Bell {
 mod tests {
     use super::*;
     use crate::system::{PollDescriptor, poll};
+    use std::io::Write;
+    use std::sync::mpsc;
+    use std::time::Duration;
 
     fn is_readable(bell: &Bell) -> bool {
         poll(&mut [PollDescriptor::readable(bell.as_fd().as_raw_fd())], 0).expect("can poll")
@@ -162,5 +189,27 @@ mod tests {
         let copy = event.as_fd().try_clone_to_owned().expect("a copy");
         Event::of_peer(copy).expect("an event").ring();
         assert!(event.take());
+    }
+
+    #[test]
+    fn ringing_does_not_wait_for_a_peer() {
+        /// More than the results that the kernel keeps.
+        const RINGS: usize = 2000;
+        let event = Event::for_peer().expect("an event");
+        if event.ringer.is_none() {
+            return;
+        }
+        let mut peer: std::fs::File = event.as_fd().try_clone_to_owned().expect("a copy").into();
+        // SAFETY: no pointers.
+        check(unsafe { libc::fcntl(peer.as_raw_fd(), libc::F_SETFL, 0) }).expect("blocking");
+        event.ring();
+        peer.write_all(&(u64::MAX - 2).to_ne_bytes())
+            .expect("the counter has room for it");
+        let (done, is_done) = mpsc::channel();
+        std::thread::spawn(move || {
+            (0..RINGS).for_each(|_| event.ring());
+            done.send(event.take())
+        });
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(20)), Ok(true));
     }
 }

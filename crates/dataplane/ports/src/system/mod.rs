@@ -15,6 +15,7 @@ mod mapping;
 pub(crate) mod messages;
 pub(crate) mod packet_ring;
 pub(crate) mod privileges;
+mod ringer;
 pub(crate) mod shared;
 pub(crate) mod unix;
 pub(crate) mod xdp;
