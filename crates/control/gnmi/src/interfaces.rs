@@ -2,7 +2,7 @@
 
 use forebay_packet::{DropReason, PortCounters, PortState};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is known of a port beside what it carries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,14 @@ impl Interface {
 
 /// All ports of the switch, by number.
 #[derive(Debug, Default)]
-pub struct Interfaces(Mutex<BTreeMap<u32, Interface>>);
+pub struct Interfaces(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    by_number: BTreeMap<u32, Interface>,
+    /// The same for readers, if one has read since the last change: streams look often, and share a copy.
+    copy: Option<Arc<[Interface]>>,
+}
 
 impl Interfaces {
     /// Ports of which nothing has been counted yet.
@@ -88,7 +95,10 @@ impl Interfaces {
             };
             (interface.info.number, interface)
         };
-        Interfaces(Mutex::new(ports.into_iter().map(interface).collect()))
+        Interfaces(Mutex::new(Known {
+            by_number: ports.into_iter().map(interface).collect(),
+            copy: None,
+        }))
     }
 
     /// Records a port's state. A port that was not registered before is not an interface.
@@ -98,8 +108,9 @@ impl Interfaces {
 
     /// Records what a port is now: its MTU may have changed, or another interface may have its name.
     pub fn describe(&self, info: PortInfo) {
-        let mut interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(interface) = interfaces.get_mut(&info.number) {
+        let mut known = self.lock();
+        known.copy = None;
+        if let Some(interface) = known.by_number.get_mut(&info.number) {
             interface.info = info;
         }
     }
@@ -110,8 +121,9 @@ impl Interfaces {
     }
 
     fn change(&self, number: u32, epoch_ns: i64, change: impl FnOnce(&mut Interface)) {
-        let mut interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(interface) = interfaces.get_mut(&number) else {
+        let mut known = self.lock();
+        known.copy = None;
+        let Some(interface) = known.by_number.get_mut(&number) else {
             return;
         };
         let before = interface.oper_status();
@@ -123,22 +135,27 @@ impl Interfaces {
 
     /// The ports, whether each carries packets, and whether it is enabled.
     pub fn ports(&self) -> Vec<(PortInfo, bool, bool)> {
-        let with_state = |interface: Interface| {
+        let with_state = |interface: &Interface| {
             let is_up = interface.oper_status() == "UP";
-            (interface.info, is_up, interface.is_enabled)
+            (interface.info.clone(), is_up, interface.is_enabled)
         };
-        self.all().into_iter().map(with_state).collect()
+        self.all().iter().map(with_state).collect()
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.lock().by_number.len()
     }
 
-    /// All of them as they are now.
-    pub(crate) fn all(&self) -> Vec<Interface> {
-        let interfaces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        interfaces.values().cloned().collect()
+    /// All of them as they are now. Copies them once a change.
+    pub(crate) fn all(&self) -> Arc<[Interface]> {
+        let mut known = self.lock();
+        let Known { by_number, copy } = &mut *known;
+        Arc::clone(copy.get_or_insert_with(|| by_number.values().cloned().collect()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -190,5 +207,20 @@ mod tests {
         assert_eq!((interface.oper_status(), interface.last_change_ns), ("DOWN", 7));
         interfaces.enable(2, false, 8);
         assert_eq!(interfaces.all().len(), 1);
+    }
+
+    #[test]
+    fn readers_share_a_copy_until_something_changes() {
+        let interfaces = Interfaces::new(vec![PortInfo::default()], 0);
+        let first = interfaces.all();
+        assert!(Arc::ptr_eq(&first, &interfaces.all()));
+        interfaces.enable(0, false, 1);
+        let second = interfaces.all();
+        assert_eq!((first[0].is_enabled, second[0].is_enabled), (true, false));
+        interfaces.describe(PortInfo {
+            mtu: Some(9000),
+            ..PortInfo::default()
+        });
+        assert_eq!(interfaces.all()[0].info.mtu, Some(9000));
     }
 }

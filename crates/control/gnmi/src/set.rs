@@ -273,7 +273,7 @@ mod tests {
             name: format!("eth{number}"),
             ..PortInfo::default()
         };
-        Interfaces::new(vec![info(3), info(4)], 0).all()
+        Interfaces::new(vec![info(3), info(4)], 0).all().to_vec()
     }
 
     fn changes(request: &SetRequest) -> Result<Vec<(u32, bool)>, Code> {

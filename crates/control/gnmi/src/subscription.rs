@@ -210,7 +210,7 @@ mod tests {
             speed_mbps: *speed_mbps,
             ..PortInfo::default()
         };
-        Interfaces::new((1..).zip(known).map(info).collect(), 0).all()
+        Interfaces::new((1..).zip(known).map(info).collect(), 0).all().to_vec()
     }
 
     fn subscribed(mode: SubscriptionMode, change: impl FnOnce(&mut Wanted)) -> Subscription {
