@@ -49,6 +49,10 @@ const SLOTS: usize = 8192;
 /// on one machine, with little traffic each.
 const SHARED_SLOTS: usize = 2048;
 
+/// Slots that are looked at in one call: frames that are dropped, or are the switch's own, fill no burst, and a flood of
+/// them must not keep the worker from its other ports.
+const LOOKS_MAX: usize = 1024;
+
 /// Bytes of a slot: a full Ethernet frame with tags, and what stands before it. Longer frames come another way.
 const SLOT_BYTES: usize = 2048;
 
@@ -408,11 +412,14 @@ impl Port for PacketPort {
     fn receive(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
         let before = burst.len();
         let end = before + max.min(burst.room());
-        while burst.len() < end {
+        let mut looks = 0;
+        while burst.len() < end && looks < LOOKS_MAX {
             if !self.segments.is_empty() {
                 let room = end - burst.len();
                 self.segments.deliver(burst, room, now_ns, &mut self.counters);
-            } else if !self.take(burst, now_ns) {
+            } else if self.take(burst, now_ns) {
+                looks += 1;
+            } else {
                 break;
             }
         }

@@ -184,6 +184,31 @@ fn jumbo_frames_pass() {
     }
 }
 
+#[test]
+fn frames_that_are_dropped_do_not_keep_a_worker() {
+    let Some(network) = Network::new() else {
+        return;
+    };
+    network.switch.ip("link set s0 mtu 60000");
+    network.left.ip("link set eth0 mtu 60000");
+    let mut port = network.port(Kind::Packet, "s0");
+    let mut far = network.left.enter(|| Kind::Packet.open("eth0")).expect("it is there");
+    // What does not fit in a slot waits in the socket's buffer, which has room for a thousand or two: the rest is cut off.
+    let jumbo_frames = vec![frame(60_014); 32];
+    for _ in 0..125 {
+        send(&mut *far, &jumbo_frames).expect("it is there");
+    }
+    let (mut burst, mut before) = (Burst::default(), 0);
+    for _ in 0..500 {
+        port.receive(&mut burst, 32, 0).expect("it is there");
+        burst.clear();
+        let dropped = port.counters().drops(DropReason::Truncated);
+        assert!(dropped - before <= 1024, "{} in one call", dropped - before);
+        before = dropped;
+    }
+    assert!(before > 1024, "{before} in all");
+}
+
 /// Asks an idle port so often that it looks at its interface.
 fn look(port: &mut dyn Port) -> Result<(), PortError> {
     let mut burst = Burst::default();
