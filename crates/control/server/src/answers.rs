@@ -29,6 +29,13 @@ pub(crate) struct Unreceived {
     all: Arc<All>,
 }
 
+/// Messages of answers that were given up, which are in memory as long as this is.
+#[derive(Debug, Default)]
+pub(crate) struct GivenUp(Vec<Left>);
+
+/// Messages of an answer that are yet to be taken.
+type Left = std::vec::IntoIter<Result<ReadAnswer, Status>>;
+
 /// The same for all connections.
 #[derive(Debug, Default)]
 struct All {
@@ -58,7 +65,16 @@ impl Unreceived {
     /// # Errors
     /// `RESOURCE_EXHAUSTED` when too much waits already.
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Status> {
-        self.all.make_room(limits.messages_bytes, Instant::now());
+        self.check_under_lock(limits, &mut GivenUp::default())
+    }
+
+    /// The same for a caller that holds a lock: it frees what was given up when it holds the lock no more, as that
+    /// takes long.
+    ///
+    /// # Errors
+    /// As for [`Unreceived::check`].
+    pub(crate) fn check_under_lock(&self, limits: &Limits, given_up: &mut GivenUp) -> Result<(), Status> {
+        self.all.make_room(limits.messages_bytes, Instant::now(), given_up);
         let has_room = self.is_below(limits.messages_bytes / SHARE + 1) && self.all.is_within(limits.messages_bytes);
         if has_room || self.is_below(1) {
             Ok(())
@@ -126,7 +142,7 @@ impl All {
 
     /// Gives up answers that stand still, those first of which nothing has been taken for longest, until no more than
     /// `limit` bytes wait.
-    fn make_room(&self, limit: usize, now: Instant) {
+    fn make_room(&self, limit: usize, now: Instant, given_up: &mut GivenUp) {
         if self.is_within(limit) {
             return;
         }
@@ -140,7 +156,7 @@ impl All {
             if self.is_within(limit) {
                 return;
             }
-            answer.give_up();
+            given_up.0.push(answer.give_up());
         }
     }
 }
@@ -183,7 +199,7 @@ struct Held {
 
 #[derive(Debug)]
 struct Messages {
-    left: std::vec::IntoIter<Result<ReadAnswer, Status>>,
+    left: Left,
     /// Bytes of the messages that wait.
     bytes: usize,
     /// Bytes of the message that was taken last: the connection has it when it takes the next one.
@@ -212,16 +228,16 @@ impl Held {
         (messages.bytes > messages.sending).then_some(messages.taken)
     }
 
-    /// Frees what waits. The client gets an error in its place.
-    fn give_up(&self) {
+    /// Returns what waits, which no longer counts. The client gets an error in its place.
+    fn give_up(&self) -> Left {
         let status = Status::resource_exhausted(
             "nothing of this answer was taken for 10 seconds, and its memory was needed (--grpc-memory): read again",
         );
         let mut messages = lock(&self.messages);
         let freed = messages.bytes - messages.sending;
         messages.bytes = messages.sending;
-        messages.left = vec![Err(status)].into_iter();
         self.unreceived.subtract(freed);
+        std::mem::replace(&mut messages.left, vec![Err(status)].into_iter())
     }
 }
 
@@ -305,14 +321,18 @@ mod tests {
         assert!(still.next().await.unwrap().is_ok());
         let later = Instant::now() + STALL;
         let waiting = |unreceived: &Unreceived| unreceived.own.load(Ordering::Relaxed);
-        first.all.make_room(2 * LARGE_BYTES, later);
+        let mut given_up = GivenUp::default();
+        first.all.make_room(2 * LARGE_BYTES, later, &mut given_up);
         assert_eq!(
             (waiting(&first), waiting(&second)),
             (LARGE_BYTES, LARGE_BYTES),
             "there is room"
         );
         assert!(moving.0.take(later).unwrap().is_ok());
-        first.all.make_room(LARGE_BYTES, later);
+        assert!(given_up.0.is_empty());
+        first.all.make_room(LARGE_BYTES, later, &mut given_up);
+        let messages = given_up.0.iter().map(ExactSizeIterator::len);
+        assert_eq!(messages.collect::<Vec<_>>(), [1], "the caller frees them");
         assert_eq!(
             waiting(&first),
             LARGE_BYTES / 2,
@@ -322,7 +342,7 @@ mod tests {
         assert_eq!(refused.code(), tonic::Code::ResourceExhausted);
         assert!(still.next().await.is_none());
         assert_eq!(waiting(&first), 0);
-        first.all.make_room(0, later);
+        first.all.make_room(0, later, &mut given_up);
         assert!(moving.next().await.unwrap().is_ok(), "it moves");
         drop(moving);
         assert_eq!(waiting(&second), 0);

@@ -1,7 +1,7 @@
 //! The calls of gRPC.
 
 use crate::access::{Access, Permissions, Right};
-use crate::answers::{Answer, Unreceived};
+use crate::answers::{Answer, GivenUp, Unreceived};
 use crate::calls;
 use crate::codec::ReadAnswer;
 use crate::generated::p4_runtime_server::P4Runtime;
@@ -92,9 +92,10 @@ impl P4Runtime for Service {
         let unreceived = Unreceived::of_call(request.extensions());
         let _turn = self.long_calls.of_call(request.extensions()).turn().await;
         let request = request.into_inner();
+        let mut given_up = GivenUp::default();
         // One read at a time is here, so that each sees what those before it have left.
         let read = |device: &mut Device, now: Now| -> Result<Answer, Status> {
-            unreceived.check(self.shared.limits())?;
+            unreceived.check_under_lock(self.shared.limits(), &mut given_up)?;
             let mut messages = Vec::new();
             let read = device.read(&request, now, &mut |message| {
                 messages.push(Ok(ReadAnswer::of(&message)))
@@ -105,6 +106,7 @@ impl P4Runtime for Service {
             Ok(unreceived.answer(messages))
         };
         let answer = tokio::task::block_in_place(|| self.shared.call(read));
+        tokio::task::block_in_place(|| drop(given_up));
         answer.map(Response::new)
     }
 
@@ -145,8 +147,9 @@ impl P4Runtime for Service {
         self.access.of_call(request.extensions()).check(Right::Read)?;
         let unreceived = Unreceived::of_call(request.extensions());
         let request = request.into_inner();
+        let mut given_up = GivenUp::default();
         let get = |device: &mut Device, _: Now| -> Result<Response<GetForwardingPipelineConfigResponse>, Status> {
-            unreceived.check(self.shared.limits())?;
+            unreceived.check_under_lock(self.shared.limits(), &mut given_up)?;
             let config = device.pipeline_config(&request).map_err(|error| of_error(&error))?;
             let mut answer = Response::new(config);
             unreceived.attach(answer.get_ref().encoded_len(), answer.extensions_mut());
