@@ -1,6 +1,7 @@
-//! The names in a certificate: the common names of its subject, and its alternative names.
+//! The names in a certificate (the common names of its subject, and its alternative names), and when it ends.
 //!
-//! The certificate has been verified by TLS when it comes here. What is not as X.509 (RFC 5280) says has no names.
+//! A client's certificate has been verified by TLS when its names are read here. What is not as X.509 (RFC 5280) says
+//! has no names and no end.
 
 /// Tags of DER.
 const SEQUENCE: u8 = 0x30;
@@ -9,6 +10,8 @@ const OBJECT: u8 = 0x06;
 const OCTETS: u8 = 0x04;
 const VERSION: u8 = 0xA0;
 const EXTENSIONS: u8 = 0xA3;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
 /// Alternative names that are texts: address of mail, name of a host, URI.
 const TEXTS: [u8; 3] = [0x81, 0x82, 0x86];
 
@@ -22,18 +25,63 @@ pub(crate) fn names(certificate: &[u8]) -> Vec<String> {
     read(certificate).unwrap_or_default()
 }
 
-fn read(certificate: &[u8]) -> Option<Vec<String>> {
+/// When a certificate (DER) ends, in seconds since 1970.
+pub(crate) fn end(certificate: &[u8]) -> Option<i64> {
+    let mut validity = Elements(up_to_validity(certificate)?.expect_tag(SEQUENCE)?);
+    let _begin = validity.next()?;
+    let (tag, time) = validity.next()?;
+    seconds(tag, time)
+}
+
+/// The fields from the validity on.
+fn up_to_validity(certificate: &[u8]) -> Option<Elements<'_>> {
     let mut certificate = Elements(Elements(certificate).expect_tag(SEQUENCE)?);
     let mut fields = Elements(certificate.expect_tag(SEQUENCE)?);
     let mut next = fields.next()?;
     if next.0 == VERSION {
         next = fields.next()?;
     }
-    // `next` is the serial number; then come the algorithm, the issuer and the validity.
+    // `next` is the serial number; then come the algorithm and the issuer.
     let _serial = next;
-    for _ in 0..3 {
+    for _ in 0..2 {
         fields.expect_tag(SEQUENCE)?;
     }
+    Some(fields)
+}
+
+/// A time as RFC 5280, 4.1.2.5 restricts it: with seconds, and in UTC.
+fn seconds(tag: u8, time: &[u8]) -> Option<i64> {
+    let digits = time.strip_suffix(b"Z")?;
+    let (year, rest) = digits.split_at_checked(if tag == GENERALIZED_TIME { 4 } else { 2 })?;
+    let year = match (tag, number(year)?) {
+        (GENERALIZED_TIME, year) => year,
+        (UTC_TIME, year @ 50..) => 1900 + year,
+        (UTC_TIME, year) => 2000 + year,
+        _ => return None,
+    };
+    let mut pairs = rest.chunks(2).map(number);
+    let mut next = || pairs.next().flatten();
+    let (month, day, hour, minute, second) = (next()?, next()?, next()?, next()?, next()?);
+    Some(((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Days from 1970 to a date of the Gregorian calendar, with years that begin in March.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month <= 2 {
+        (year - 1, month + 9)
+    } else {
+        (year, month - 3)
+    };
+    365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
+fn read(certificate: &[u8]) -> Option<Vec<String>> {
+    let mut fields = up_to_validity(certificate)?;
+    let _validity = fields.expect_tag(SEQUENCE)?;
     let mut names = common_names(fields.expect_tag(SEQUENCE)?)?;
     fields.expect_tag(SEQUENCE)?;
     for (tag, content) in fields {
@@ -173,5 +221,17 @@ mod tests {
             damaged[at] ^= 0xFF;
             assert!(names(&damaged).len() <= 2);
         }
+    }
+
+    #[test]
+    fn times_of_both_forms() {
+        assert_eq!(seconds(UTC_TIME, b"240301123456Z"), Some(1_709_296_496));
+        assert_eq!(seconds(GENERALIZED_TIME, b"20240301123456Z"), Some(1_709_296_496));
+        assert_eq!(seconds(UTC_TIME, b"700101000000Z"), Some(0));
+        assert_eq!(seconds(GENERALIZED_TIME, b"99991231235959Z"), Some(253_402_300_799));
+        for wrong in [&b"240301123456"[..], b"2403011234Z", b"24xx01123456Z", b"Z", b""] {
+            assert_eq!(seconds(UTC_TIME, wrong), None);
+        }
+        assert_eq!(seconds(OCTETS, b"240301123456Z"), None);
     }
 }
