@@ -172,12 +172,15 @@ impl Device {
     /// The program, as it was pushed, or parts of it.
     ///
     /// # Errors
-    /// `NOT_FOUND` for another device; `FAILED_PRECONDITION` without a program, where BMv2 says so.
+    /// `NOT_FOUND` for another device; `INVALID_ARGUMENT` for parts that there are not; `FAILED_PRECONDITION` without a
+    /// program, where BMv2 says so.
     pub fn pipeline_config(
         &self,
         request: &GetForwardingPipelineConfigRequest,
     ) -> Result<GetForwardingPipelineConfigResponse, Error> {
         self.arbitration.check_device(request.device_id)?;
+        let wanted = ResponseType::try_from(request.response_type)
+            .map_err(|_| Error::invalid(format!("there is no response type {}", request.response_type)))?;
         let Some(forwarding) = self.current() else {
             if self.settings.is_bmv2 {
                 // Clients know this sentence of BMv2's.
@@ -186,7 +189,6 @@ impl Device {
             return Ok(GetForwardingPipelineConfigResponse { config: None });
         };
         let config = &forwarding.config;
-        let wanted = request.response_type();
         let version = self.settings.p4info_version;
         let p4info = || config.p4info.clone().map(|info| p4info::for_version(info, version));
         let blob = || config.p4_device_config.clone();

@@ -337,6 +337,19 @@ fn controllers_may_be_given_an_older_p4info() {
 }
 
 #[test]
+fn a_response_type_that_there_is_not_is_refused() {
+    let request = GetForwardingPipelineConfigRequest {
+        device_id: 1,
+        response_type: 9,
+    };
+    let error = primary().device.pipeline_config(&request).unwrap_err();
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (Code::InvalidArgument, "there is no response type 9")
+    );
+}
+
+#[test]
 fn programs_in_an_envelope_are_taken() {
     let json = include_str!("../../../../../tests/bmv2/routing.json");
     for content in [json, PROGRAM] {
