@@ -24,6 +24,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Reads the number of the controllers' port.
 fn cpu_port(text: &str) -> Result<u32, String> {
@@ -359,11 +360,16 @@ impl ControlOptions {
         warn_of_open_key(key);
         let authority = self.grpc_client_ca.as_ref();
         let authority = authority.map(|path| certificates::certificates("--grpc-client-ca", path));
-        Ok(Some(Tls {
+        let tls = Tls {
             certificate: certificates::certificates("--grpc-cert", certificate)?,
             key: certificates::key("--grpc-key", key)?,
             client_authority: authority.transpose()?,
-        }))
+        };
+        warn_of_end("--grpc-cert", certificate, tls.certificate_end());
+        if let Some(authority) = &self.grpc_client_ca {
+            warn_of_end("--grpc-client-ca", authority, tls.authority_end());
+        }
+        Ok(Some(tls))
     }
 }
 
@@ -378,6 +384,30 @@ fn is_of_other_machines(address: &Address) -> bool {
         }
     }
 }
+
+/// Warns of a certificate that has ended, or will within a month: clients refuse a server's then, and do not tell it why.
+/// Those of authorities are taken all the same, but are no longer what their owner vouches for.
+fn warn_of_end(option: &str, path: &Path, end: Option<i64>) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_secs() as i64);
+    if let Some(words) = end.and_then(|end| words_of_end(end - now)) {
+        output::warning(&format!("{option}: the certificate in {} {words}", path.display()));
+    }
+}
+
+/// What is said of a certificate that is valid for so many seconds more; nothing when that is long.
+fn words_of_end(seconds: i64) -> Option<String> {
+    match seconds / DAY_S {
+        _ if seconds < 0 => Some("has expired; get another one".to_string()),
+        days @ 0..=SOON_DAYS => Some(format!("expires in {days} days")),
+        _ => None,
+    }
+}
+
+const DAY_S: i64 = 86_400;
+
+/// The last days of a certificate, in which there is still time to get another one.
+const SOON_DAYS: i64 = 30;
 
 /// Warns of a private key that others can read.
 pub fn warn_of_open_key(key: &Path) {
@@ -399,6 +429,15 @@ fn open_mode(path: &Path) -> Option<u32> {
 mod tests {
     use super::*;
     use clap::Parser;
+
+    #[test]
+    fn certificates_that_end_soon_are_warned_of() {
+        let words = |days: i64| words_of_end(days * DAY_S);
+        assert_eq!(words(31), None);
+        assert_eq!(words(30).as_deref(), Some("expires in 30 days"));
+        assert_eq!(words(0).as_deref(), Some("expires in 0 days"));
+        assert_eq!(words(-1).as_deref(), Some("has expired; get another one"));
+    }
 
     #[derive(Parser)]
     struct Line {
