@@ -48,6 +48,10 @@ impl SourceProvider for FileSources {
         file.take(SIZE_LIMIT_BYTES).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
+
+    fn has_folder(&self, path: &str) -> bool {
+        fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
+    }
 }
 
 #[cfg(test)]
@@ -61,6 +65,30 @@ mod tests {
         assert!(FileSources::new().hide(this).read(this).is_none());
         assert!(FileSources::new().read(env!("CARGO_MANIFEST_DIR")).is_none());
         assert!(FileSources::new().read("/no/such/file").is_none());
+    }
+
+    /// A folder of `-I` that is misspelt is the likeliest reason why a file is not found.
+    #[test]
+    fn folders_that_are_missing_are_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (there, missing) = (folder.path().display().to_string(), "/no/such/folder".to_string());
+        let program = folder.path().join("a.p4");
+        std::fs::write(&program, "#include \"b.p4\"\n").expect("a file");
+        let provider = FileSources::new();
+        let options = crate::Options {
+            provider: &provider,
+            include_paths: &[missing, there.clone()],
+            defines: &[],
+        };
+        let found = crate::check(&program.display().to_string(), &options);
+        let notes: Vec<&str> = found
+            .diagnostics
+            .iter()
+            .flat_map(|found| &found.notes)
+            .map(String::as_str)
+            .collect();
+        let expected = format!("folders searched: /no/such/folder (there is no such folder), {there}");
+        assert_eq!(notes, [expected]);
     }
 
     #[test]

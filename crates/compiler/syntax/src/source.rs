@@ -268,6 +268,11 @@ impl SourceMap {
 pub trait SourceProvider {
     /// The text of the file at exactly this path, or none if there is no such file.
     fn read(&self, path: &str) -> Option<String>;
+
+    /// Whether there is a folder with this path, as far as that is known: messages name those that are missing.
+    fn has_folder(&self, _path: &str) -> bool {
+        true
+    }
 }
 
 impl<F: Fn(&str) -> Option<String>> SourceProvider for F {
@@ -334,6 +339,19 @@ impl SourceSearch<'_> {
             }
         }
         library_file(path)
+    }
+
+    /// The folders that are searched, those that are missing marked.
+    pub(crate) fn folders_in_words(&self) -> String {
+        let words = |folder: &String| {
+            let missing = if self.provider.has_folder(folder) {
+                ""
+            } else {
+                " (there is no such folder)"
+            };
+            format!("{folder}{missing}")
+        };
+        self.include_paths.iter().map(words).collect::<Vec<_>>().join(", ")
     }
 }
 

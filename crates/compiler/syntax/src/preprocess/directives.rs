@@ -270,7 +270,7 @@ impl Preprocessor<'_> {
         let from = from.map_or(String::new(), |file| file.name.to_string());
         let found = self.search.find(path, &from, system);
         let Some(found) = found.or_else(|| self.built_in_of_p4c(span, path)) else {
-            let searched = self.search.include_paths.join(", ");
+            let searched = self.search.folders_in_words();
             let mut diagnostic = Diagnostic::error(
                 codes::INCLUDE_NOT_FOUND,
                 span,
