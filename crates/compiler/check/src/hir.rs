@@ -12,7 +12,7 @@ mod children;
 mod expression;
 mod statement;
 
-pub use children::{Node, calls, nodes};
+pub use children::{Node, calls, nodes, walk};
 pub use expression::{Argument, Call, Callee, Expr, ExprKind, Link, operands};
 pub use statement::{Block, Branch, Statement, StatementKind};
 

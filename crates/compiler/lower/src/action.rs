@@ -14,9 +14,8 @@ use crate::object::ObjectId;
 use crate::storage;
 use crate::types::{self, Scalar};
 use crate::value::Value;
-use crate::walk::{self, Node};
 use forebay_check::annotations;
-use forebay_check::hir::{self, Callee, StatementKind};
+use forebay_check::hir::{self, Callee, Node, StatementKind};
 use forebay_ir::{self as ir, BodyId, BodyKind, Expr, SlotKind};
 use forebay_syntax::ast::Direction;
 use forebay_syntax::codes::lower as codes;
@@ -138,21 +137,11 @@ fn may_exit(cx: &Context, id: hir::ActionId, seen: &mut HashSet<hir::ActionId>) 
     if !seen.insert(id) {
         return false;
     }
-    let mut exits = false;
-    let mut called = Vec::new();
-    walk::block(&cx.hir.actions[id.index()].body, &mut |node| match node {
-        Node::Statement(hir::Statement {
-            kind: StatementKind::Exit,
-            ..
-        }) => exits = true,
-        Node::Call(
-            hir::Call {
-                callee: Callee::Action(callee),
-                ..
-            },
-            _,
-        ) => called.push(*callee),
-        _ => {}
-    });
-    exits || called.into_iter().any(|callee| may_exit(cx, callee, seen))
+    let mut nodes = hir::nodes([Node::Block(&cx.hir.actions[id.index()].body)]);
+    nodes.any(|node| match node {
+        Node::Statement(statement) => matches!(statement.kind, StatementKind::Exit),
+        Node::Block(_) | Node::Expr(_) => node
+            .call()
+            .is_some_and(|(call, _)| matches!(call.callee, Callee::Action(id) if may_exit(cx, id, seen))),
+    })
 }

@@ -56,10 +56,9 @@ pub struct Bound {
 pub fn evaluate(cx: &mut Context, params: &[Param], args: &[Argument]) -> Vec<Actual> {
     let mut actuals = Vec::new();
     for (index, (param, arg)) in params.iter().zip(args).enumerate() {
-        let later_effects = args[index + 1..]
-            .iter()
-            .any(|arg| matches!(arg, Argument::Value(expr) if expression::has_effects(expr)));
-        let Argument::Value(expr) = arg else {
+        let mut later = args[index + 1..].iter().filter_map(Argument::value);
+        let later_effects = later.any(expression::has_effects);
+        let Some(expr) = arg.value() else {
             actuals.push(default_argument(cx, param));
             continue;
         };

@@ -3,8 +3,7 @@
 
 use crate::context::Context;
 use crate::table;
-use crate::walk::{self, Node};
-use forebay_check::hir::{self, ActionId, Call, Callee, ControlId, ExprKind, InstanceId, TableId};
+use forebay_check::hir::{self, ActionId, Call, Callee, ControlId, ExprKind, InstanceId, Node, TableId};
 use forebay_ir::Architecture;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
@@ -24,11 +23,10 @@ pub fn check(cx: &mut Context) {
     if cx.program.architecture == Architecture::V1Model {
         return warn_of_those_without_table(cx);
     }
-    for (index, control) in (0..).zip(&hir.controls) {
-        let Some(body) = &control.body else { continue };
-        let (mut misplaced, called) = uses(hir, &body.apply);
-        for action in invoked(hir, ControlId(index), called) {
-            let (inside, _) = uses(hir, &hir.actions[action.index()].body);
+    for index in (0..hir.controls.len() as u32).map(ControlId) {
+        let (mut misplaced, called) = uses(hir, outside_of_actions(hir, index));
+        for action in invoked(hir, index, called) {
+            let (inside, _) = uses(hir, [body(hir, action)]);
             misplaced.extend(inside.into_iter().filter(|used| !belongs(hir, used.object, action)));
         }
         for used in &misplaced {
@@ -40,13 +38,11 @@ pub fn check(cx: &mut Context) {
 /// Warns of direct counters and meters of v1model that are used and belong to no table: nothing counts there.
 fn warn_of_those_without_table(cx: &mut Context) {
     let hir = cx.hir;
-    let applied = hir
-        .controls
-        .iter()
-        .filter_map(|control| Some(&control.body.as_ref()?.apply));
-    let blocks = applied.chain(hir.actions.iter().map(|action| &action.body));
+    let controls = (0..hir.controls.len() as u32).map(ControlId);
+    let nodes = controls.flat_map(|control| outside_of_actions(hir, control));
+    let actions = hir.actions.iter().map(|action| Node::Block(&action.body));
     let mut said = BTreeSet::new();
-    for used in blocks.flat_map(|block| uses(hir, block).0) {
+    for used in uses(hir, nodes.chain(actions)).0 {
         if owner(hir, used.object).is_some() || !said.insert(used.object) {
             continue;
         }
@@ -64,13 +60,20 @@ fn warn_of_those_without_table(cx: &mut Context) {
     }
 }
 
-/// The direct objects that a block uses, and the actions that it calls.
-fn uses<'a>(hir: &'a hir::Program, block: &'a hir::Block) -> (Vec<Use<'a>>, Vec<ActionId>) {
+/// What a control executes itself: its apply block.
+fn outside_of_actions(hir: &hir::Program, id: ControlId) -> Option<Node<'_>> {
+    let body = hir.controls[id.index()].body.as_ref()?;
+    Some(Node::Block(&body.apply))
+}
+
+fn body(hir: &hir::Program, action: ActionId) -> Node<'_> {
+    Node::Block(&hir.actions[action.index()].body)
+}
+
+/// The direct objects that nodes use, and the actions that they call.
+fn uses<'a>(hir: &'a hir::Program, nodes: impl IntoIterator<Item = Node<'a>>) -> (Vec<Use<'a>>, Vec<ActionId>) {
     let (mut used, mut called) = (Vec::new(), Vec::new());
-    walk::block(block, &mut |node| {
-        let Node::Call(Call { callee, .. }, span) = node else {
-            return;
-        };
+    for (Call { callee, .. }, span) in hir::calls(nodes) {
         match callee {
             Callee::Action(action) => called.push(*action),
             Callee::Method {
@@ -93,7 +96,7 @@ fn uses<'a>(hir: &'a hir::Program, block: &'a hir::Block) -> (Vec<Use<'a>>, Vec<
             }
             _ => {}
         }
-    });
+    }
     (used, called)
 }
 
@@ -108,7 +111,7 @@ fn with_callees(hir: &hir::Program, mut pending: Vec<ActionId>) -> BTreeSet<Acti
     let mut found = BTreeSet::new();
     while let Some(action) = pending.pop() {
         if found.insert(action) {
-            let (_, called) = uses(hir, &hir.actions[action.index()].body);
+            let (_, called) = uses(hir, [body(hir, action)]);
             pending.extend(called);
         }
     }

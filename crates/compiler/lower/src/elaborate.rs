@@ -12,8 +12,7 @@ use crate::names;
 use crate::object::{ControlInstance, Object, ObjectId, ParserInstance, Scope};
 use crate::types;
 use crate::value::Value;
-use crate::walk::{self, Node};
-use forebay_check::hir::{self, Callee, ExprKind, Local, Param, StatementKind, Type};
+use forebay_check::hir::{self, Callee, ExprKind, Local, Node, Param, StatementKind, Type};
 use forebay_syntax::codes::lower as codes;
 use std::collections::{HashMap, HashSet};
 
@@ -248,30 +247,27 @@ fn locals(cx: &mut Context, locals: &[Local], scope: &mut Scope) {
     }
 }
 
-/// Instances declared in blocks and parser states, and those that direct applications make.
 fn statement_instances(cx: &mut Context, statements: &[hir::Statement], scope: &mut Scope) {
     let hir = cx.hir;
-    let mut found = Vec::new();
-    walk::statements(statements, &mut |node| match node {
-        Node::Statement(hir::Statement {
-            kind: StatementKind::Instance(id),
-            ..
-        }) => found.push(*id),
-        Node::Call(
-            hir::Call {
-                callee: Callee::Apply(receiver),
-                ..
-            },
-            _,
-        ) => match receiver.kind {
-            ExprKind::Instance(id) if hir.instances[id.index()].is_direct => found.push(id),
-            _ => {}
+    instances_in(hir, statements).for_each(|id| child(cx, id, scope));
+}
+
+/// The instances that blocks and parser states declare, and those that direct applications make.
+pub fn instances_in(hir: &hir::Program, statements: &[hir::Statement]) -> impl Iterator<Item = hir::InstanceId> {
+    let nodes = hir::nodes(statements.iter().map(Node::Statement));
+    nodes.filter_map(|node| match node {
+        Node::Statement(statement) => match statement.kind {
+            StatementKind::Instance(id) => Some(id),
+            _ => None,
         },
-        _ => {}
-    });
-    for id in found {
-        child(cx, id, scope);
-    }
+        Node::Block(_) | Node::Expr(_) => match &node.call()?.0.callee {
+            Callee::Apply(receiver) => match receiver.kind {
+                ExprKind::Instance(id) => hir.instances[id.index()].is_direct.then_some(id),
+                _ => None,
+            },
+            _ => None,
+        },
+    })
 }
 
 fn child(cx: &mut Context, id: hir::InstanceId, scope: &mut Scope) {
@@ -284,21 +280,11 @@ fn child(cx: &mut Context, id: hir::InstanceId, scope: &mut Scope) {
 /// Counts the applications of controls: a control that is applied several times cannot share the storage of its
 /// arguments.
 fn count_applications(cx: &mut Context, statements: &[hir::Statement]) {
-    let mut receivers = Vec::new();
-    walk::statements(statements, &mut |node| {
-        if let Node::Call(
-            hir::Call {
-                callee: Callee::Apply(receiver),
-                ..
-            },
-            _,
-        ) = node
-        {
-            receivers.push(&receiver.kind);
-        }
-    });
-    for receiver in receivers {
-        let object = match receiver {
+    for (call, _) in hir::calls(statements.iter().map(Node::Statement)) {
+        let Callee::Apply(receiver) = &call.callee else {
+            continue;
+        };
+        let object = match &receiver.kind {
             ExprKind::Instance(id) => cx.environment.instance(*id),
             ExprKind::Var(var) => match cx.environment.var(*var) {
                 Some(Binding::Value(Value::Object(object))) => Some(*object),

@@ -340,30 +340,7 @@ pub fn has_effects(expr: &hir::Expr) -> bool {
             _ => true,
         },
         ExprKind::TableHit(_) | ExprKind::TableMiss(_) | ExprKind::StackNext(_) | ExprKind::StackLast(_) => true,
-        ExprKind::Field(base, _)
-        | ExprKind::TupleElement(base, _)
-        | ExprKind::StackLastIndex(base)
-        | ExprKind::Slice(base, ..)
-        | ExprKind::Unary(_, base)
-        | ExprKind::Cast(base) => has_effects(base),
-        ExprKind::Binary(first, links) => hir::operands(first, links).any(has_effects),
-        ExprKind::Index(left, right) | ExprKind::PlusSlice(left, right, _) => has_effects(left) || has_effects(right),
-        ExprKind::Ternary(condition, left, right) => has_effects(condition) || has_effects(left) || has_effects(right),
-        ExprKind::Aggregate(elements) | ExprKind::Reordered(elements, _) => elements.iter().any(has_effects),
-        ExprKind::Int(_)
-        | ExprKind::Bool(_)
-        | ExprKind::String(_)
-        | ExprKind::EnumMember(..)
-        | ExprKind::Error(_)
-        | ExprKind::MatchKind(_)
-        | ExprKind::Var(_)
-        | ExprKind::Instance(_)
-        | ExprKind::Table(_)
-        | ExprKind::ValueSet(_)
-        | ExprKind::This
-        | ExprKind::InvalidHeader
-        | ExprKind::DefaultValue
-        | ExprKind::Construct(_)
-        | ExprKind::Invalid => false,
+        ExprKind::Construct(_) => false,
+        _ => expr.operands().into_iter().any(has_effects),
     }
 }

@@ -68,7 +68,6 @@ mod switch;
 mod table;
 mod types;
 mod value;
-mod walk;
 mod wire;
 
 use forebay_check::hir;

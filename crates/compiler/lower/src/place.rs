@@ -165,17 +165,8 @@ fn siblings(members: &[Storage], index: usize) -> Vec<SlotId> {
 
 /// Whether an expression denotes storage: a variable that is stored, or a part of one.
 pub fn is_stored(cx: &Context, expr: &hir::Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Var(var) => matches!(cx.environment.var(*var), Some(Binding::Storage(_))),
-        ExprKind::Field(base, _)
-        | ExprKind::TupleElement(base, _)
-        | ExprKind::Index(base, _)
-        | ExprKind::StackNext(base)
-        | ExprKind::StackLast(base)
-        | ExprKind::Slice(base, ..)
-        | ExprKind::PlusSlice(base, ..) => is_stored(cx, base),
-        _ => false,
-    }
+    let binding = expr.variable().and_then(|var| cx.environment.var(var));
+    matches!(binding, Some(Binding::Storage(_)))
 }
 
 /// The place that an expression denotes. Indices are evaluated, and saved if a later assignment could change them.

@@ -4,10 +4,9 @@
 //! Tofino, whose match-action stages support fewer operations. It examines the typed program as written, whether used
 //! or not.
 
-use crate::walk::{self, Node};
 use forebay_check::hir::{
-    Argument, Block, Call, Callee, CompositeId, Control, Expr, ExprKind, KeySet, Link, Program, Statement,
-    StatementKind, TableId, Transition, Type,
+    Block, Call, Callee, CompositeId, Control, Expr, ExprKind, KeySet, Link, Node, Program, State, Statement,
+    StatementKind, TableId, Transition, Type, calls, nodes,
 };
 use forebay_check::size::size_in_bits;
 use forebay_syntax::ast::{BinaryOp, CompositeKind};
@@ -45,22 +44,13 @@ pub fn lints(program: &Program) -> Diagnostics {
         found: Diagnostics::new(),
     };
     for function in &program.functions {
-        function.body.iter().for_each(|body| lints.block(body));
+        lints.nodes(function.body.iter().map(Node::Block));
     }
     for action in &program.actions {
         lints.action(&action.body);
     }
-    for parser in &program.parsers {
-        for state in parser.body.iter().flat_map(|body| &body.states) {
-            lints.statements(&state.statements);
-            lints.parser_state(&state.statements);
-            if let Transition::Select { cases, .. } = &state.transition {
-                cases
-                    .iter()
-                    .flat_map(|(keysets, _, _)| keysets)
-                    .for_each(|keyset| lints.keyset(keyset));
-            }
-        }
+    for body in program.parsers.iter().filter_map(|parser| parser.body.as_ref()) {
+        body.states.iter().for_each(|state| lints.parser_state(state));
     }
     for control in &program.controls {
         lints.control(control);
@@ -82,55 +72,44 @@ impl<'a> Lints<'a> {
         self.found.push(warning.hint(hint));
     }
 
-    fn block(&mut self, block: &'a Block) {
-        self.statements(&block.statements);
-    }
-
-    fn statements(&mut self, statements: &'a [Statement]) {
-        let mut nodes = Vec::new();
-        walk::statements(statements, &mut |node| nodes.push(node));
-        for node in nodes {
+    fn nodes(&mut self, roots: impl IntoIterator<Item = Node<'a>>) {
+        for node in nodes(roots) {
             match node {
+                Node::Block(_) => {}
                 Node::Statement(statement) => self.statement(statement),
-                Node::Call(call, span) => self.call(call, span),
-                Node::Operation(expr) => self.operation(expr),
+                Node::Expr(expr) => self.expr(expr),
             }
         }
     }
 
     fn action(&mut self, body: &'a Block) {
-        self.block(body);
-        let mut switches = Vec::new();
-        walk::block(body, &mut |node| {
+        self.nodes([Node::Block(body)]);
+        for node in nodes([Node::Block(body)]) {
             if let Node::Statement(statement) = node
                 && matches!(statement.kind, StatementKind::Switch { .. })
             {
-                switches.push(statement.span);
+                let hint = "write it as `if` and `else`, or outside of the action";
+                self.warn(Target::Bmv2, statement.span, "`switch` in an action".to_string(), hint);
             }
-        });
-        for span in switches {
-            let message = "`switch` in an action".to_string();
-            self.warn(
-                Target::Bmv2,
-                span,
-                message,
-                "write it as `if` and `else`, or outside of the action",
-            );
+        }
+    }
+
+    fn parser_state(&mut self, state: &'a State) {
+        self.nodes(state.statements.iter().map(Node::Statement));
+        self.parser_objects(state);
+        if let Transition::Select { cases, .. } = &state.transition {
+            let keysets = cases.iter().flat_map(|(keysets, ..)| keysets);
+            keysets.for_each(|keyset| self.keyset(keyset));
         }
     }
 
     /// Objects that BMv2's parser cannot use.
-    fn parser_state(&mut self, statements: &'a [Statement]) {
-        let program = self.program;
-        let mut methods = Vec::new();
-        walk::statements(statements, &mut |node| {
-            if let Node::Call(call, span) = node
-                && let Callee::Method { extern_type, .. } = &call.callee
-            {
-                methods.push((&program.externs[extern_type.index()].name, span));
-            }
-        });
-        for (name, span) in methods {
+    fn parser_objects(&mut self, state: &'a State) {
+        for (call, span) in calls(state.statements.iter().map(Node::Statement)) {
+            let Callee::Method { extern_type, .. } = &call.callee else {
+                continue;
+            };
+            let name = &self.program.externs[extern_type.index()].name;
             if !["packet_in", "InternetChecksum"].contains(&name.as_str()) {
                 let message = format!("the use of a `{name}` in a parser");
                 self.warn(Target::Bmv2, span, message, "use it in a control");
@@ -140,25 +119,17 @@ impl<'a> Lints<'a> {
 
     /// Conditions in a control that puts packets together.
     fn deparser(&mut self, apply: &'a Block) {
-        let mut conditions = Vec::new();
-        walk::block(apply, &mut |node| {
+        for node in nodes([Node::Block(apply)]) {
             if let Node::Statement(statement) = node
                 && matches!(
                     statement.kind,
                     StatementKind::If { .. } | StatementKind::Switch { .. } | StatementKind::SwitchAction { .. }
                 )
             {
-                conditions.push(statement.span);
+                let message = "a condition in a deparser".to_string();
+                let hint = "make headers valid or invalid before; `emit` does nothing with invalid ones";
+                self.warn(Target::Bmv2, statement.span, message, hint);
             }
-        });
-        for span in conditions {
-            let message = "a condition in a deparser".to_string();
-            self.warn(
-                Target::Bmv2,
-                span,
-                message,
-                "make headers valid or invalid before; `emit` does nothing with invalid ones",
-            );
         }
     }
 
@@ -195,16 +166,15 @@ impl<'a> Lints<'a> {
         }
     }
 
-    fn call(&mut self, call: &Call, span: Span) {
-        if let Callee::TableApply(table) = &call.callee
-            && let ExprKind::Table(id) = table.kind
-        {
-            self.applied.entry(id).or_default().push(span);
-        }
-    }
-
-    fn operation(&mut self, expr: &Expr) {
+    fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
+            ExprKind::Call(call) => {
+                if let Callee::TableApply(table) = &call.callee
+                    && let ExprKind::Table(id) = table.kind
+                {
+                    self.applied.entry(id).or_default().push(expr.span);
+                }
+            }
             ExprKind::Binary(first, links) => {
                 let mut left = Some(&**first);
                 for link in links {
@@ -245,16 +215,12 @@ impl<'a> Lints<'a> {
 
     fn control(&mut self, control: &'a Control) {
         let Some(body) = &control.body else { return };
-        self.block(&body.apply);
+        self.nodes([Node::Block(&body.apply)]);
         if self.is_deparser(control) {
             self.deparser(&body.apply);
         }
-        let mut emitted = 0;
-        walk::block(&body.apply, &mut |node| {
-            if let Node::Call(call, _) = node {
-                emitted += self.emitted_bits(call);
-            }
-        });
+        let calls = calls([Node::Block(&body.apply)]);
+        let emitted: u64 = calls.map(|(call, _)| self.emitted_bits(call)).sum();
         if emitted > 8 * BMV2_HEADROOM {
             let bytes = emitted.div_ceil(8);
             let message = format!("the headers that `{}` emits can have {bytes} bytes", control.name);
@@ -275,11 +241,8 @@ impl<'a> Lints<'a> {
         if declared.name != "packet_out" || declared.methods[*method].name != "emit" {
             return 0;
         }
-        let values = call.args.iter().filter_map(|arg| match arg {
-            Argument::Value(value) => size_in_bits(self.program, &value.ty),
-            Argument::Discard | Argument::Absent => None,
-        });
-        values.map(|size| size.max).sum()
+        let sizes = call.values().filter_map(|value| size_in_bits(self.program, &value.ty));
+        sizes.map(|size| size.max).sum()
     }
 
     fn tables(&mut self) {

@@ -44,11 +44,19 @@ impl<'a> Node<'a> {
 
 /// Some nodes and all nodes inside them, each before what is inside it. Functions and actions are not followed.
 pub fn nodes<'a>(roots: impl IntoIterator<Item = Node<'a>>) -> impl Iterator<Item = Node<'a>> {
+    walk(roots, Node::children)
+}
+
+/// As [`nodes`], of the part of a tree that `children` leads to.
+pub fn walk<'a>(
+    roots: impl IntoIterator<Item = Node<'a>>,
+    children: impl Fn(Node<'a>) -> Vec<Node<'a>>,
+) -> impl Iterator<Item = Node<'a>> {
     let mut pending: Vec<Node<'a>> = roots.into_iter().collect();
     pending.reverse();
     std::iter::from_fn(move || {
         let node = pending.pop()?;
-        pending.extend(node.children().into_iter().rev());
+        pending.extend(children(node).into_iter().rev());
         Some(node)
     })
 }

@@ -95,10 +95,7 @@ impl Args<'_> {
 
     /// The expression of an argument.
     pub fn expr(&self, index: usize) -> Option<&hir::Expr> {
-        match self.exprs.get(index) {
-            Some(Argument::Value(expr)) => Some(expr),
-            _ => None,
-        }
+        self.exprs.get(index)?.value()
     }
 
     /// The type of an argument.

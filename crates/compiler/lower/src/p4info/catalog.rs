@@ -13,8 +13,8 @@ use crate::limits::{self, MAX_INLINE_DEPTH, MAX_OBJECTS, TOO_LARGE};
 use crate::names;
 use forebay_check::annotations;
 use forebay_check::hir::{
-    Action, ActionId, Call, Callee, Composite, ControlId, Expr, ExprKind, FunctionId, KeySet, Local, ParserBody,
-    ParserId, Program, StateTarget, Statement, Table, TableAction, TableId, Transition, Type, ValueSet,
+    Action, ActionId, Call, Callee, Composite, ControlId, Expr, ExprKind, FunctionId, KeySet, Local, Node, ParserBody,
+    ParserId, Program, StateTarget, Statement, Table, TableAction, TableId, Transition, Type, ValueSet, calls,
 };
 use forebay_check::types::Substitution;
 use forebay_p4info::ids::SymbolKind;
@@ -328,10 +328,8 @@ impl<'a> Collector<'a> {
             pending: vec![Body::new(&body.apply.statements, true)],
             ..Effects::default()
         };
-        for local in &body.locals {
-            if let Local::Var(_, Some(value)) = local {
-                usage::in_expression(value, &mut |call, span| self.call(call, span, &scope, &mut effects));
-            }
+        for (call, span) in calls(body.locals.iter().filter_map(Local::value).map(Node::Expr)) {
+            self.call(call, span, &scope, &mut effects);
         }
         self.follow(&scope, &mut effects);
         // A key can apply another table.
@@ -398,12 +396,12 @@ impl<'a> Collector<'a> {
             _ => None,
         };
         while let Some(body) = effects.pending.pop() {
-            usage::calls(body.statements, &known, &mut |call, span| {
+            for (call, span) in usage::calls(body.statements, &known) {
                 if let (true, Callee::Action(id)) = (body.is_apply, &call.callee) {
                     effects.called.insert(*id);
                 }
                 self.call_with(call, span, scope, body.types.as_ref(), effects);
-            });
+            }
         }
     }
 
@@ -500,8 +498,8 @@ impl<'a> Collector<'a> {
         let program = self.program;
         let table = &program.tables[id.index()];
         let name = scope.name(&table.name, &table.annotations);
-        for key in &table.keys {
-            usage::in_expression(&key.expr, &mut |call, span| self.call(call, span, scope, effects));
+        for (call, span) in calls(table.keys.iter().map(|key| Node::Expr(&key.expr))) {
+            self.call(call, span, scope, effects);
         }
         let actions = self.actions(table, scope, effects);
         let implementation = self.property(table, &name, self.architecture.implementation, scope);
@@ -524,8 +522,8 @@ impl<'a> Collector<'a> {
         let mut actions = Vec::new();
         for listed in &table.actions {
             self.enter_action(listed.action, effects);
-            for arg in &listed.args {
-                usage::in_expression(arg, &mut |call, span| self.call(call, span, scope, effects));
+            for (call, span) in calls(listed.args.iter().map(Node::Expr)) {
+                self.call(call, span, scope, effects);
             }
             actions.push(ListedAction {
                 name: self.action(listed.action, scope, true),

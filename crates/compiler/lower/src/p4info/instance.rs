@@ -4,12 +4,12 @@
 //! Its name is the prefix of the names inside it.
 
 use super::value::{self, Value};
+use crate::elaborate::instances_in;
 use crate::limits::{MAX_INLINE_DEPTH, MAX_OBJECTS, MAX_TYPE_SIZE};
 use crate::names;
-use crate::walk::{self, Node};
 use forebay_check::hir::{
-    Callee, ControlId, ExprKind, ExternId, Instance, InstanceId, Local, Param, ParserId, Program, Statement,
-    StatementKind, Type, TypeVarId, VarId,
+    ControlId, ExprKind, ExternId, Instance, InstanceId, Local, Param, ParserId, Program, Statement, Type, TypeVarId,
+    VarId,
 };
 use forebay_check::types::Substitution;
 use forebay_syntax::ast::Annotation;
@@ -313,26 +313,8 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// Instances declared in blocks and parser states, and those that direct applications make.
     fn inside(&mut self, statements: &[Statement], scope: &mut Scope) {
-        let program = self.program;
-        let mut found = Vec::new();
-        walk::statements(statements, &mut |node| match node {
-            Node::Statement(Statement {
-                kind: StatementKind::Instance(id),
-                ..
-            }) => found.push(*id),
-            Node::Call(call, _) => {
-                if let Callee::Apply(receiver) = &call.callee
-                    && let ExprKind::Instance(id) = receiver.kind
-                    && program.instances[id.index()].is_direct
-                {
-                    found.push(id);
-                }
-            }
-            Node::Statement(_) | Node::Operation(_) => {}
-        });
-        found.into_iter().for_each(|id| self.local(id, scope));
+        instances_in(self.program, statements).for_each(|id| self.local(id, scope));
     }
 
     fn local(&mut self, id: InstanceId, scope: &mut Scope) {
