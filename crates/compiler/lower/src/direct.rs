@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::table;
-use forebay_check::hir::{self, ActionId, Call, Callee, ControlId, ExprKind, InstanceId, Node, TableId};
+use forebay_check::hir::{self, ActionId, Call, Callee, ControlId, ExprKind, InstanceId, Local, Node, TableId};
 use forebay_ir::Architecture;
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
@@ -60,10 +60,16 @@ fn warn_of_those_without_table(cx: &mut Context) {
     }
 }
 
-/// What a control executes itself: its apply block.
-fn outside_of_actions(hir: &hir::Program, id: ControlId) -> Option<Node<'_>> {
-    let body = hir.controls[id.index()].body.as_ref()?;
-    Some(Node::Block(&body.apply))
+/// What a control executes itself: initial values of its variables, keys of its tables, and its apply block.
+fn outside_of_actions(hir: &hir::Program, id: ControlId) -> impl Iterator<Item = Node<'_>> {
+    let body = hir.controls[id.index()].body.as_ref();
+    let values = body
+        .into_iter()
+        .flat_map(|body| body.locals.iter().filter_map(Local::value));
+    let tables = hir.tables.iter().filter(move |table| table.control == id);
+    let keys = tables.flat_map(|table| &table.keys).map(|key| &key.expr);
+    let apply = body.map(|body| Node::Block(&body.apply));
+    values.chain(keys).map(Node::Expr).chain(apply)
 }
 
 fn body(hir: &hir::Program, action: ActionId) -> Node<'_> {
