@@ -97,6 +97,39 @@ fn what_other_targets_refuse_is_listed_on_request() {
     assert_eq!(multiplications.count(), 1, "powers of 2 are shifts");
 }
 
+/// Selects, keys of tables and initial values.
+#[test]
+fn operators_are_found_wherever_an_expression_may_stand() {
+    let program = r#"
+        #include <core.p4>
+        #include <v1model.p4>
+        header h_t { bit<32> a; bit<32> b; }
+        struct H { h_t h; }
+        struct M { bit<32> x; }
+        parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {
+            bit<32> x = m.x * m.x;
+            state start { p.extract(h.h); transition select(h.h.a * x) { 1: accept; } }
+        }
+        control V(inout H h, inout M m) { apply { } }
+        control I(inout H h, inout M m, inout standard_metadata_t s) {
+            bit<32> x = h.h.a * h.h.b;
+            action set(in bit<32> value) { h.h.a = value; }
+            table t { key = { h.h.a * h.h.b: exact @name("product"); } actions = { set(x * x); NoAction; } }
+            apply { t.apply(); }
+        }
+        control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
+        control D(packet_out p, in H h) { apply { p.emit(h.h); } }
+        V1Switch(P(), V(), I(), E(), V(), D()) main;
+    "#;
+    let sources = MemorySources::new().with("main.p4", program);
+    let checked = check("main.p4", &Options::new(&sources)).with_portability();
+    let said = checked
+        .diagnostics
+        .iter()
+        .filter(|said| said.message.contains("multiplication"));
+    assert_eq!(said.count(), 5);
+}
+
 #[test]
 fn strict_makes_warnings_errors() {
     let text = PROGRAM

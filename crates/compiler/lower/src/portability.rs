@@ -5,7 +5,7 @@
 //! or not.
 
 use forebay_check::hir::{
-    Block, Call, Callee, CompositeId, Control, Expr, ExprKind, KeySet, Link, Node, Program, State, Statement,
+    Block, Call, Callee, CompositeId, Control, Expr, ExprKind, KeySet, Link, Local, Node, Program, State, Statement,
     StatementKind, TableId, Transition, Type, calls, nodes,
 };
 use forebay_check::size::size_in_bits;
@@ -50,6 +50,7 @@ pub fn lints(program: &Program) -> Diagnostics {
         lints.action(&action.body);
     }
     for body in program.parsers.iter().filter_map(|parser| parser.body.as_ref()) {
+        lints.nodes(body.locals.iter().filter_map(Local::value).map(Node::Expr));
         body.states.iter().for_each(|state| lints.parser_state(state));
     }
     for control in &program.controls {
@@ -95,7 +96,7 @@ impl<'a> Lints<'a> {
     }
 
     fn parser_state(&mut self, state: &'a State) {
-        self.nodes(state.statements.iter().map(Node::Statement));
+        self.nodes(state.children());
         self.parser_objects(state);
         if let Transition::Select { cases, .. } = &state.transition {
             let keysets = cases.iter().flat_map(|(keysets, ..)| keysets);
@@ -105,7 +106,7 @@ impl<'a> Lints<'a> {
 
     /// Objects that BMv2's parser cannot use.
     fn parser_objects(&mut self, state: &'a State) {
-        for (call, span) in calls(state.statements.iter().map(Node::Statement)) {
+        for (call, span) in calls(state.children()) {
             let Callee::Method { extern_type, .. } = &call.callee else {
                 continue;
             };
@@ -215,6 +216,7 @@ impl<'a> Lints<'a> {
 
     fn control(&mut self, control: &'a Control) {
         let Some(body) = &control.body else { return };
+        self.nodes(body.locals.iter().filter_map(Local::value).map(Node::Expr));
         self.nodes([Node::Block(&body.apply)]);
         if self.is_deparser(control) {
             self.deparser(&body.apply);
@@ -246,6 +248,8 @@ impl<'a> Lints<'a> {
     }
 
     fn tables(&mut self) {
+        let program = self.program;
+        self.nodes(program.tables.iter().flat_map(|table| table.operands().map(Node::Expr)));
         for (id, places) in std::mem::take(&mut self.applied) {
             let table = &self.program.tables[id.index()];
             if let [_, second, ..] = places[..] {
