@@ -12,6 +12,7 @@ use forebay_packet::{Burst, Port, PortError, delegate_port};
 use forebay_pipeline::{Event, Pipeline, Tracer};
 use forebay_switch::{Activity, Switch};
 use forebay_trace::Fate;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -31,7 +32,12 @@ struct State {
     packets: u64,
     /// Packets that waited in queues when the present poll began.
     waiting: usize,
+    /// Packets that still waited when the next one entered, by number, the last [`WAITING_MAX`] of them.
+    waited: BTreeMap<u64, Fate>,
 }
+
+/// Packets whose queue is remembered: queues drop some of them, so that not all leave.
+const WAITING_MAX: usize = 1 << 16;
 
 /// The packet that entered last.
 struct Present {
@@ -43,8 +49,16 @@ struct Present {
     fate: Fate,
     /// Whether no other packet is in the switch.
     is_alone: bool,
-    /// What left, with its interface and time.
-    left: Vec<(u32, u64, Vec<u8>)>,
+    /// What left.
+    left: Vec<Left>,
+}
+
+/// A frame that left.
+struct Left {
+    interface: u32,
+    queue: Option<u32>,
+    time_ns: u64,
+    data: Vec<u8>,
 }
 
 impl PacketFile {
@@ -61,6 +75,7 @@ impl PacketFile {
             present: None,
             packets: 0,
             waiting: 0,
+            waited: BTreeMap::new(),
         }))))
     }
 
@@ -106,6 +121,12 @@ impl State {
             return;
         };
         let written = write(writer, &present, pipeline);
+        if present.left.is_empty() && present.fate.waits() {
+            self.waited.insert(present.id, present.fate);
+            if self.waited.len() > WAITING_MAX {
+                self.waited.pop_first();
+            }
+        }
         self.note(written);
     }
 
@@ -132,14 +153,21 @@ impl State {
         });
     }
 
-    /// Something leaves of the packet with this number.
-    fn leave(&mut self, id: u64, interface: u32, time_ns: u64, data: &[u8]) {
+    /// Something leaves of the packet with this number, by this port and its interface.
+    fn leave(&mut self, id: u64, (port, interface): (u32, u32), time_ns: u64, data: &[u8]) {
+        let left = |queue| Left {
+            interface,
+            queue,
+            time_ns,
+            data: data.to_vec(),
+        };
         if let Some(present) = self.present.as_mut().filter(|present| present.id == id) {
-            present.left.push((interface, time_ns, data.to_vec()));
+            present.left.push(left(present.fate.queue(port)));
             return;
         }
+        let queue = self.waited.remove(&id).and_then(|fate| fate.queue(port));
         let Some(writer) = &mut self.writer else { return };
-        let written = write_left(writer, id, interface, time_ns, data);
+        let written = write_left(writer, id, &left(queue));
         self.note(written);
     }
 
@@ -176,26 +204,20 @@ fn write(writer: &mut NgWriter<BufWriter<File>>, present: &Present, pipeline: &P
         verdict,
         comment: &present.fate.words(pipeline.program()),
     })?;
-    for (interface, time_ns, data) in &present.left {
-        write_left(writer, present.id, *interface, *time_ns, data)?;
+    for left in &present.left {
+        write_left(writer, present.id, left)?;
     }
     Ok(())
 }
 
-fn write_left(
-    writer: &mut NgWriter<BufWriter<File>>,
-    id: u64,
-    interface: u32,
-    time_ns: u64,
-    data: &[u8],
-) -> io::Result<()> {
+fn write_left(writer: &mut NgWriter<BufWriter<File>>, id: u64, left: &Left) -> io::Result<()> {
     writer.packet(&NgPacket {
-        interface,
-        time_ns,
-        data,
+        interface: left.interface,
+        time_ns: left.time_ns,
+        data: &left.data,
         direction: Direction::Out,
         id,
-        queue: None,
+        queue: left.queue,
         verdict: None,
         comment: "",
     })
@@ -269,6 +291,7 @@ impl Tracer for Listener<'_> {
 pub struct CapturedPort {
     port: Box<dyn Port>,
     file: PacketFile,
+    number: u32,
     interface: u32,
     turns: Turns,
     place: usize,
@@ -287,6 +310,7 @@ impl CapturedPort {
     ) -> io::Result<CapturedPort> {
         Ok(CapturedPort {
             interface: file.interface(number, port.name())?,
+            number,
             port,
             file: file.clone(),
             turns: turns.clone(),
@@ -317,7 +341,8 @@ impl Port for CapturedPort {
         let mut state = self.file.state();
         for packet in burst.as_slice() {
             // A switch counts what enters from 0.
-            state.leave(packet.id + 1, self.interface, now_ns, packet.data());
+            let place = (self.number, self.interface);
+            state.leave(packet.id + 1, place, now_ns, packet.data());
         }
         drop(state);
         self.port.send(burst, now_ns)

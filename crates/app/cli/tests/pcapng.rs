@@ -79,6 +79,53 @@ fn a_dropped_packet_names_the_line_that_drops_it() {
     assert!(found[0][2].contains("drop: ingress_drop l3fwd.p4:"), "{found:?}");
 }
 
+/// A program sends packets to port 2 by the queue that their first byte names.
+#[test]
+fn what_leaves_has_its_queue() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let program = "#include <core.p4>\n#include <v1model.p4>\nheader b_t { bit<8> queue; bit<8> pad; }\n\
+        struct hs { b_t b; }\nstruct m {}\n\
+        parser P(packet_in p, out hs h, inout m u, inout standard_metadata_t s) { state start { p.extract(h.b); transition accept; } }\n\
+        control N(inout hs h, inout m u) { apply {} }\n\
+        control I(inout hs h, inout m u, inout standard_metadata_t s) { apply { s.egress_spec = 2; s.priority = h.b.queue[2:0]; } }\n\
+        control E(inout hs h, inout m u, inout standard_metadata_t s) { apply {} }\n\
+        control D(packet_out p, in hs h) { apply { p.emit(h); } }\n\
+        V1Switch(P(), N(), I(), E(), N(), D()) main;\n";
+    std::fs::write(path("queues.p4"), program).expect("a file");
+    std::fs::write(
+        path("queues.stf"),
+        "packet 1 0500\nexpect 2 0500\npacket 1 0000\nexpect 2 0000\n",
+    )
+    .expect("a file");
+    forebay(&["test", &path("queues.p4"), &path("queues.stf"), "--pcapng", &path("")]);
+    let files = std::fs::read_dir(folder.path()).expect("a folder");
+    let mut files = files.map(|file| file.expect("a file").path());
+    let file = files.find(|file| file.extension().is_some_and(|kind| kind == "pcapng"));
+    let expected = [None, Some(5), None, Some(0)];
+    assert_eq!(
+        queues_of(&std::fs::read(file.expect("a capture")).expect("a file")),
+        expected
+    );
+
+    std::fs::write(path("in.pcap"), pcap(&[vec![5, 0], vec![0, 0]])).expect("a file");
+    let (from, to) = (
+        format!("1@pcap:{},", path("in.pcap")),
+        format!("2@pcap:,{}", path("out.pcap")),
+    );
+    forebay(&[
+        "run",
+        &path("queues.p4"),
+        "--capture",
+        &path("run.pcapng"),
+        "-i",
+        &from,
+        "-i",
+        &to,
+    ]);
+    assert_eq!(queues_of(&std::fs::read(path("run.pcapng")).expect("a file")), expected);
+}
+
 #[test]
 fn a_packet_and_what_is_made_of_it_have_one_number() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -4,6 +4,7 @@
 //!   and the packet's line in the test.
 //! * A dropped packet has the verdict *drop* and a comment with the reason and the place in the source:
 //!   `drop: ingress_drop l3fwd.p4:47`.
+//! * A packet that leaves has the queue that it was put into; copies for a multicast group have none.
 //! * Time is that of the test: packet `n` enters at `n` microseconds.
 
 use crate::source_lines::place;
@@ -37,7 +38,8 @@ struct Present {
     line: u32,
     port: u32,
     data: Vec<u8>,
-    left: Vec<(u32, Vec<u8>)>,
+    /// What left: the port, the queue and the frame.
+    left: Vec<(u32, Option<u32>, Vec<u8>)>,
     fate: Fate,
 }
 
@@ -83,6 +85,19 @@ impl Fate {
     /// Whether it enters again.
     pub fn goes_round(&self) -> bool {
         self.ends_with(["resubmit", "recirculate"])
+    }
+
+    /// The queue that the packet was put into for this port last; none when it was put into none.
+    pub fn queue(&self, port: u32) -> Option<u32> {
+        self.verdicts.iter().rev().find_map(|verdict| {
+            let place = verdict.strip_prefix("enqueue for port ")?;
+            let (of, queue) = place.split_once(", queue ").unwrap_or((place, "0"));
+            if of.parse() == Ok(port) {
+                queue.parse().ok()
+            } else {
+                None
+            }
+        })
     }
 
     fn ends_with(&self, verdicts: [&str; 2]) -> bool {
@@ -174,7 +189,7 @@ impl PacketCapture {
             }),
             comment: &comment,
         })?;
-        for (port, data) in &present.left {
+        for (port, queue, data) in &present.left {
             let interface = self.interface(*port)?;
             self.writer.packet(&NgPacket {
                 interface,
@@ -182,7 +197,7 @@ impl PacketCapture {
                 data,
                 direction: Direction::Out,
                 id,
-                queue: None,
+                queue: *queue,
                 verdict: None,
                 comment: "",
             })?;
@@ -216,7 +231,7 @@ impl Observer for PacketCapture {
 
     fn packet_leaves(&mut self, port: u32, data: &[u8]) {
         if let Some(present) = &mut self.present {
-            present.left.push((port, data.to_vec()));
+            present.left.push((port, present.fate.queue(port), data.to_vec()));
         }
     }
 }

@@ -115,7 +115,9 @@ impl Narrator {
     fn verdict(&self, text: &str) {
         let words: Vec<&str> = text.split(' ').collect();
         match words.as_slice() {
-            ["enqueue", "for", "port", port] => self.debug(format_args!("Egress port is {port}")),
+            ["enqueue", "for", "port", port, ..] => {
+                self.debug(format_args!("Egress port is {}", port.trim_end_matches(',')));
+            }
             ["drop:", "ingress_drop"] => {
                 self.debug(format_args!("Egress port is {}", forebay_pipeline::DROP_PORT));
                 self.debug(format_args!("Dropping packet at the end of ingress"));

@@ -488,7 +488,10 @@ impl<'a, T: Tracer> Walk<'_, 'a, T> {
             _ => 0,
         };
         if info.replica.is_none() {
-            verdict(self.tracer, || format!("enqueue for port {port}"));
+            verdict(self.tracer, || match class {
+                0 => format!("enqueue for port {port}"),
+                queue => format!("enqueue for port {port}, queue {queue}"),
+            });
         }
         (self.sink)(Outcome::Enqueue(QueuedPacket(packet)));
     }
