@@ -15,9 +15,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Different frames of a stream that are tried, and how long that may take.
+/// Different frames of a stream that are tried.
 const FRAMES_MAX: usize = 256;
-const TIME_MAX: Duration = Duration::from_secs(1);
+
+/// How long that may take, for all streams of a trial.
+pub(crate) const TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Frames a second: one is due in the time of a trial.
 const PPS: f64 = 1_000.0;
@@ -53,14 +55,14 @@ pub struct Dropped {
     pub frame: String,
 }
 
-/// Sends the frames of a stream one by one; `index` is its place in the test. A port that is out of order ends it: the
+/// Sends the frames of a stream one by one until a time; `index` is its place in the test. A port that is out of order ends it: the
 /// trial before has said so, or the next will.
 pub(crate) fn send(
     (index, stream): (usize, &Stream),
     device: &mut Device,
     reference: Option<&Reference>,
     plan: Plan,
-    clock: &mut Clock,
+    (clock, until): (&mut Clock, Instant),
 ) -> OneByOne {
     let templates = stream.frames.templates();
     let is_due = |at: &usize| {
@@ -74,7 +76,6 @@ pub(crate) fn send(
         came_back: 0,
         dropped: Vec::new(),
     };
-    let until = Instant::now() + TIME_MAX;
     let count = due.len().min(FRAMES_MAX);
     for place in (0..count).map(|nth| due[nth * due.len() / count]) {
         let alone = Stream {
@@ -88,13 +89,13 @@ pub(crate) fn send(
             number: plan.number + 1 + found.tried,
             ..plan
         };
+        if Instant::now() > until {
+            break;
+        }
         let Ok(trial) = run_trial(&[alone], device, None, plan, clock, &mut Silent) else {
             break;
         };
         found.note(&trial, place, &templates[place]);
-        if Instant::now() > until {
-            break;
-        }
     }
     found
 }

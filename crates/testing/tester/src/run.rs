@@ -164,6 +164,7 @@ impl<'a> Session<'a> {
             return;
         }
         let plan = one_by_one::plan(self.test.plan(), !matches!(self.test.target, Target::Interfaces(_)));
+        let until = Instant::now() + one_by_one::TIME_MAX;
         let streams = self.streams.iter().zip(&trial.streams).enumerate();
         for (index, (stream, found)) in streams {
             if stream.messages.is_some() || found.paths.iter().all(|path| path.lost == 0) {
@@ -174,7 +175,8 @@ impl<'a> Session<'a> {
                 ..plan
             };
             let reference = self.reference.as_ref();
-            let found = one_by_one::send((index, stream), &mut self.device, reference, plan, &mut self.clock);
+            let time = (&mut self.clock, until);
+            let found = one_by_one::send((index, stream), &mut self.device, reference, plan, time);
             self.trials += found.tried;
             trial.one_by_one.push(found);
         }
