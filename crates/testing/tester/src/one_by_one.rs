@@ -15,11 +15,20 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Different frames of a stream that are tried.
-const FRAMES_MAX: usize = 256;
+/// Different frames that are tried, of all streams of a trial together.
+pub(crate) const FRAMES_MAX: usize = 256;
 
-/// How long that may take, for all streams of a trial.
+/// How long that may take by the machine's clock. Simulated time has the same results everywhere, so it has no such limit.
 pub(crate) const TIME_MAX: Duration = Duration::from_secs(1);
+
+/// What sending frames one by one may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Limit {
+    /// Frames of a stream.
+    pub(crate) frames: usize,
+    /// When it ends.
+    pub(crate) until: Option<Instant>,
+}
 
 /// Frames a second: one is due in the time of a trial.
 const PPS: f64 = 1_000.0;
@@ -55,14 +64,15 @@ pub struct Dropped {
     pub frame: String,
 }
 
-/// Sends the frames of a stream one by one until a time; `index` is its place in the test. A port that is out of order ends it: the
+/// Sends the frames of a stream one by one; `index` is its place in the test. A port that is out of order ends it: the
 /// trial before has said so, or the next will.
 pub(crate) fn send(
     (index, stream): (usize, &Stream),
     device: &mut Device,
     reference: Option<&Reference>,
     plan: Plan,
-    (clock, until): (&mut Clock, Instant),
+    clock: &mut Clock,
+    limit: Limit,
 ) -> OneByOne {
     let templates = stream.frames.templates();
     let is_due = |at: &usize| {
@@ -76,7 +86,7 @@ pub(crate) fn send(
         came_back: 0,
         dropped: Vec::new(),
     };
-    let count = due.len().min(FRAMES_MAX);
+    let count = due.len().min(limit.frames);
     for place in (0..count).map(|nth| due[nth * due.len() / count]) {
         let alone = Stream {
             frames: Arc::new(Frames::in_turn(vec![templates[place].clone()])),
@@ -89,7 +99,7 @@ pub(crate) fn send(
             number: plan.number + 1 + found.tried,
             ..plan
         };
-        if Instant::now() > until {
+        if limit.until.is_some_and(|until| Instant::now() > until) {
             break;
         }
         let Ok(trial) = run_trial(&[alone], device, None, plan, clock, &mut Silent) else {

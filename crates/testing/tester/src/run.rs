@@ -7,7 +7,7 @@ use crate::line_rate;
 use crate::machine::Machine;
 use crate::one_by_one;
 use crate::reference::Reference;
-use crate::results::{FORMAT, Results, TrialResults};
+use crate::results::{FORMAT, Results, StreamResults, TrialResults};
 use crate::schedule::Shape;
 use crate::search::{
     Confirmation, Goal, LimitedBy, Limits, Measured, Measurer, has_frames, rfc2544, rfc2889, search, search_and_confirm,
@@ -164,19 +164,27 @@ impl<'a> Session<'a> {
             return;
         }
         let plan = one_by_one::plan(self.test.plan(), !matches!(self.test.target, Target::Interfaces(_)));
-        let until = Instant::now() + one_by_one::TIME_MAX;
-        let streams = self.streams.iter().zip(&trial.streams).enumerate();
-        for (index, (stream, found)) in streams {
-            if stream.messages.is_some() || found.paths.iter().all(|path| path.lost == 0) {
-                continue;
-            }
+        let lost = |(stream, found): (&Stream, &StreamResults)| {
+            stream.messages.is_none() && found.paths.iter().any(|path| path.lost > 0)
+        };
+        let streams = self.streams.iter().zip(&trial.streams);
+        let lossy: Vec<usize> = streams
+            .enumerate()
+            .filter(|(_, both)| lost(*both))
+            .map(|(index, _)| index)
+            .collect();
+        let limit = one_by_one::Limit {
+            frames: (one_by_one::FRAMES_MAX / lossy.len().max(1)).max(1),
+            until: (!self.clock.is_simulated()).then(|| Instant::now() + one_by_one::TIME_MAX),
+        };
+        for index in lossy {
             let plan = Plan {
                 number: self.trials,
                 ..plan
             };
             let reference = self.reference.as_ref();
-            let time = (&mut self.clock, until);
-            let found = one_by_one::send((index, stream), &mut self.device, reference, plan, time);
+            let stream = (index, &self.streams[index]);
+            let found = one_by_one::send(stream, &mut self.device, reference, plan, &mut self.clock, limit);
             self.trials += found.tried;
             trial.one_by_one.push(found);
         }
