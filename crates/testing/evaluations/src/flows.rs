@@ -56,6 +56,9 @@ pub struct FlowSetting {
     pub frame_bytes: Vec<usize>,
     /// How long latency is measured in a trial.
     pub seconds: f64,
+    /// How many packets a trial of latency has at least: at a lower rate it lasts longer than `seconds`, up to ten times.
+    #[serde(default)]
+    pub samples: u64,
     /// Trials of latency for each case and load.
     #[serde(default = "one")]
     pub turns: u32,
@@ -131,6 +134,7 @@ impl FlowSetting {
     fn effort(&self) -> Effort {
         Effort {
             seconds: self.seconds,
+            samples: self.samples,
             trial_s: self.trial_s,
             trials_s: self.trials_s,
             pps_max: self.pps_max,
@@ -375,6 +379,7 @@ mod tests {
             flows: 200,
             frame_bytes: vec![64],
             seconds: 0.01,
+            samples: 0,
             turns: 2,
             trial_s: 0.002,
             trials_s: 0.01,
@@ -404,10 +409,13 @@ mod tests {
         // Devices are compared at a rate that the file names, also those without a load that they carry.
         let named = FlowSetting {
             common_pps: Some(1_000.0),
+            samples: 30,
             ..setting
         };
         let results = measure(table, &named, &Place::Memory, &mut |_| ()).expect("a device");
         let rates = results.iter().filter_map(|result| Some(result.common.as_ref()?.pps));
         assert_eq!(rates.collect::<Vec<f64>>(), [1_000.0; 4]);
+        let sent = results.iter().filter_map(|result| Some(result.common.as_ref()?.sent));
+        assert!(sent.min() >= Some(30), "ten of them in 0.01 s");
     }
 }

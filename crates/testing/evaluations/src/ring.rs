@@ -190,6 +190,7 @@ fn one(
 ) -> Result<RingResult, String> {
     let effort = Effort {
         seconds: setting.seconds,
+        samples: 0,
         trial_s: setting.trial_s,
         trials_s: setting.trials_s,
         pps_max: setting.pps_max,

@@ -40,11 +40,16 @@ pub(crate) const SEARCH_SUMS: f64 = 40.0;
 const LENGTHS_S: RangeInclusive<f64> = 1e-9..=86_400.0;
 const PPS: RangeInclusive<f64> = 1.0..=1e9;
 
+/// How many times longer than usual a trial of latency may last to have enough packets.
+const LONGER_MAX: f64 = 10.0;
+
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// How long latency is measured.
     pub(crate) seconds: f64,
+    /// Packets that latency is measured of: at a lower rate a trial lasts longer, up to [`LONGER_MAX`] times.
+    pub(crate) samples: u64,
     /// Trials of a search: their length, and how much of them decides.
     pub(crate) trial_s: f64,
     pub(crate) trials_s: f64,
@@ -54,6 +59,14 @@ pub(crate) struct Effort {
     pub(crate) drain_ns: u64,
     /// Packets that may be inside of the device when a trial ends, and are not lost.
     pub(crate) inside: u64,
+}
+
+impl Effort {
+    /// How long latency is measured at a rate.
+    fn seconds_at(&self, pps: f64) -> f64 {
+        let needed = self.samples as f64 / pps;
+        needed.clamp(self.seconds, LONGER_MAX * self.seconds)
+    }
 }
 
 /// Whether trials can be so long, and go up to such a load.
@@ -256,9 +269,8 @@ impl Trials {
         self.streams = vec![stream];
         // At the highest load the share is 1, without an error of rounding.
         let share = highest_pps.map_or(0.0, |highest| (1e9 * pps / highest).round() / 1e9);
-        let trial = self
-            .trial(pps, self.effort.seconds)
-            .map_err(|error| error.to_string())?;
+        let seconds = self.effort.seconds_at(pps);
+        let trial = self.trial(pps, seconds).map_err(|error| error.to_string())?;
         let path = &trial.streams[0].paths[0];
         Ok(LoadResult {
             share,
@@ -349,6 +361,7 @@ mod tests {
 
     const EFFORT: Effort = Effort {
         seconds: 0.02,
+        samples: 0,
         trial_s: 0.02,
         trials_s: 0.04,
         pps_max: 4e6,
