@@ -212,6 +212,42 @@ fn a_switch_captures_what_became_of_every_packet() {
     assert!(of("2")[0][2].contains("drop: ingress_drop l3fwd.p4:"), "{found:?}");
 }
 
+/// Each drop of traffic without a route has its line. The reference executor gives the results of machine code.
+#[test]
+fn drops_of_a_simulation_have_their_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let program = root().join("programs/l3fwd/l3fwd.p4");
+    let scenario = format!(
+        "description = \"No route\"
+duration_us = 20
+[[chip]]
+name = \"switch\"
+spec = \"tofino\"
+program = {program:?}
+[[traffic]]
+name = \"in\"
+to = [\"switch:1\", \"switch:2\"]
+gbps = 10
+frame = {{ udp = {{ bytes = 256 }} }}
+"
+    );
+    std::fs::write(path("scenario.toml"), scenario).expect("a file");
+    let (scenario, capture) = (path("scenario.toml"), path("all.pcapng"));
+    let recorded = forebay(&["sim", &scenario, "--ignore-fit", "--json", "--pcapng", &capture]);
+    let file = std::fs::read(&capture).expect("a file");
+    let packets = read_all(&file).expect("a capture").len();
+    let comments = String::from_utf8_lossy(&file);
+    let (drops, with_line) = (
+        comments.matches("drop: ").count(),
+        comments.matches("drop: ingress_drop l3fwd.p4:").count(),
+    );
+    assert!(packets > 10, "{packets}");
+    assert_eq!((drops, with_line), (packets, packets));
+    let compiled = forebay(&["sim", &scenario, "--ignore-fit", "--json"]);
+    assert_eq!(compiled.stdout, recorded.stdout);
+}
+
 /// Packets go round until their first byte is 160 or more.
 const ROUNDS: &str = "#include <core.p4>
 #include <v1model.p4>

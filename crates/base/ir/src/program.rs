@@ -359,6 +359,18 @@ pub struct Location {
     pub line: u32,
 }
 
+impl Location {
+    /// `FILE:LINE`, without the file's folder; `files` are those of the program. None for a place that is in no file.
+    pub fn short(self, files: &[String]) -> Option<String> {
+        if self.line == 0 {
+            return None;
+        }
+        let file = files.get(self.file as usize)?;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        Some(format!("{name}:{}", self.line))
+    }
+}
+
 impl Statement {
     /// A statement without a location.
     pub fn new(op: Op) -> Self {

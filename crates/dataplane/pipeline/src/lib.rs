@@ -18,6 +18,7 @@
 
 mod compare;
 mod control;
+mod drop_place;
 mod error;
 mod frame_buffer;
 mod generations;
@@ -40,6 +41,7 @@ mod worker;
 
 pub use control::{AdoptedEntry, Held, LearnedEntries, LearnedEntry, LearningCounters};
 pub use control::{Batch, CrcParameters, EndedEntries, Entry, EntryAction, IdleTime, MeterRates, Record, TableMemory};
+pub use drop_place::DropPlace;
 pub use error::{ControlError, LoadError, ObjectKind};
 /// `PSA_PORT_CPU`, `PNA_PORT_CPU`: the port to the controllers in programs for PSA and PNA.
 pub use forebay_arch::psa::PORT_CPU as PORTABLE_CPU_PORT;

@@ -2,6 +2,7 @@
 
 use crate::books::{Books, Loss};
 use crate::buffer::PacketBuffer;
+use crate::drops::ProgramDrop;
 use crate::events::{EventQueue, Kind, Subject};
 use crate::fault::LateFrames;
 use crate::ingress::IngressLine;
@@ -15,8 +16,7 @@ use crate::spec::ChipSpec;
 use crate::timing::Timing;
 use forebay_packet::SplitMix64;
 use forebay_pipeline::{
-    DigestMessage, DropReason, EgressDecision, FrameBuffer, IngressArguments, IngressPacket, Pipeline, QueuedPacket,
-    Worker,
+    DigestMessage, EgressDecision, FrameBuffer, IngressArguments, IngressPacket, Pipeline, QueuedPacket, Worker,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -255,15 +255,15 @@ impl Chip {
         &mut self,
         port: u16,
         tag: u64,
-        reason: DropReason,
+        drop: ProgramDrop,
         context: &mut Context<'_, O>,
     ) {
-        self.books.drop_by_program(reason);
+        self.books.drop_by_program(drop.reason);
         let place = Place {
             chip: self.number,
             port,
         };
-        context.observer.dropped(place, reason, tag, context.now);
+        context.observer.dropped(place, drop, tag, context.now);
     }
 
     pub(crate) fn keep_digest(&mut self, message: DigestMessage) {

@@ -6,6 +6,7 @@
 //! before. A packet that egress drops leaves a gap as long as it would have been.
 
 use crate::chip::{Chip, Context, arguments_of};
+use crate::drops::{DropTracer, ProgramDrop};
 use crate::events::Kind;
 use crate::ingress::microseconds;
 use crate::network::{Observer, Part, Place};
@@ -15,7 +16,9 @@ use crate::port::{Port, Waiting, WireEnd};
 use crate::scheduler::Backlog;
 use crate::spec::ChipSpec;
 use crate::timing::Timing;
+use forebay_ir::Location;
 use forebay_pipeline::{EgressArguments, EgressDecision, IngressPacket, LeavingPacket, NoTrace};
+use std::sync::Arc;
 
 /// When the egress parser begins with a packet, and how long it takes.
 #[derive(Clone, Copy)]
@@ -45,7 +48,8 @@ impl Chip {
             let (from, queue) = (waiting.from, usize::from(waiting.packet.priority));
             self.release(from, queue, (length, waiting.in_headroom), context);
         }
-        let verdict = self.execute_egress(index, waiting, depth_after, start.begins);
+        let with_location = context.observer.wants_locations();
+        let (verdict, location) = self.execute_egress(index, waiting, (depth_after, start.begins), with_location);
         if !self.egress_decisions.is_empty() {
             self.after_egress(index, start, parse_parts, context);
         }
@@ -53,7 +57,7 @@ impl Chip {
             EgressDecision::Recirculate(packet) => self.recirculate(index, packet, start, context),
             EgressDecision::Transmit(packet) => self.send(index, packet, start, context),
             EgressDecision::Drop(reason) => {
-                self.drop_by_program(index, tag, reason, context);
+                self.drop_by_program(index, tag, ProgramDrop { reason, location }, context);
                 self.ports[usize::from(index)].leave_gap(length, start, &self.spec);
             }
             EgressDecision::Enqueue(_) | EgressDecision::Digest(_) => unreachable!("the verdict comes last"),
@@ -61,9 +65,17 @@ impl Chip {
         self.ports[usize::from(index)].schedule_next(index, context);
     }
 
-    /// Executes the program. Returns the verdict on the packet itself, which comes last; keeps all other decisions.
+    /// Executes the program for a packet that leaves its queue with this depth behind it, at this time. Returns the
+    /// verdict on the packet itself, which comes last, and the place in the source of a drop if that is wanted; keeps
+    /// all other decisions.
     #[inline]
-    fn execute_egress(&mut self, index: u16, waiting: Waiting, depth_after: u32, start: Picos) -> EgressDecision {
+    fn execute_egress(
+        &mut self,
+        index: u16,
+        waiting: Waiting,
+        (depth_after, start): (u32, Picos),
+        with_location: bool,
+    ) -> (EgressDecision, Option<Location>) {
         self.books.egress_passes += 1;
         let arguments = EgressArguments {
             timestamp_us: microseconds(start),
@@ -80,8 +92,16 @@ impl Chip {
                 others.push(before);
             }
         };
-        worker.egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
-        verdict.expect("every packet has a verdict")
+        let location = if with_location {
+            let pipeline = Arc::clone(worker.pipeline());
+            let tracer = DropTracer::new(pipeline.program());
+            worker.egress_of_one(waiting.packet, &arguments, decide, &mut &tracer);
+            tracer.location()
+        } else {
+            worker.egress_of_one(waiting.packet, &arguments, decide, &mut NoTrace);
+            None
+        };
+        (verdict.expect("every packet has a verdict"), location)
     }
 
     /// Clones go to the traffic manager, and to the egress parser with the headers of their packet; digests to the

@@ -7,6 +7,7 @@
 
 use crate::books::Loss;
 use crate::chip::{Chip, Context};
+use crate::drops::{DropTracer, ProgramDrop};
 use crate::events::Kind;
 use crate::network::{Observer, Part};
 use crate::pacer::Picos;
@@ -14,9 +15,11 @@ use crate::parser_channel::{Incoming, Origin};
 use crate::port::Port;
 use crate::timing::{Arrival, Timing};
 use crate::traffic_manager::Wanted;
+use forebay_ir::Location;
 use forebay_pipeline::{IngressDecision, IngressPacket, NoTrace};
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The number of packets for which the program is executed together: enough that its code stays in the processor's
 /// caches meanwhile, few enough that they do.
@@ -41,11 +44,18 @@ enum Execution {
     Runs(u64),
     /// What the program decided first.
     Decided {
-        first: IngressDecision,
+        first: Decision,
         /// What the traffic manager needs of a packet that goes to a queue.
         wanted: Wanted,
         tag: u64,
     },
+}
+
+/// Something that the program decided about a packet.
+struct Decision {
+    what: IngressDecision,
+    /// Where in the source it decided to drop the packet, if that is wanted.
+    location: Option<Location>,
 }
 
 impl Inside {
@@ -63,8 +73,8 @@ impl Inside {
 
     /// Keeps what the program has decided first.
     #[inline]
-    fn decide(&self, first: IngressDecision, timing: &Timing) {
-        let wanted = match &first {
+    fn decide(&self, first: Decision, timing: &Timing) {
+        let wanted = match &first.what {
             IngressDecision::Enqueue(packet) => Wanted::of(packet, timing.parse_after(packet, self.arrival)),
             _ => Wanted::default(),
         };
@@ -80,7 +90,7 @@ impl Inside {
 pub(crate) struct IngressLine {
     inside: VecDeque<Inside>,
     /// What else the program decided about those for which it was executed.
-    others: VecDeque<IngressDecision>,
+    others: VecDeque<Decision>,
     /// Whether packets wait for the program to be executed for several at once.
     in_bursts: bool,
 }
@@ -135,25 +145,36 @@ impl Chip {
         });
         if !line.in_bursts {
             let last = line.inside.len() - 1;
-            self.execute_ingress(state, last);
+            self.execute_ingress(state, last, context.observer.wants_locations());
         }
     }
 
     /// Executes the program for packets from this place in a line on, where none has been before.
     #[inline(never)]
-    fn execute_ingress(&mut self, state: u16, place: usize) {
+    fn execute_ingress(&mut self, state: u16, place: usize, with_locations: bool) {
         let (worker, line, timing) = self.of_ingress(state);
         let IngressLine { inside, others, .. } = line;
         let burst = place..inside.len().min(place + BURST);
         let packets = inside.range(burst).map(Inside::take);
-        let decide = |index, decision| {
+        let mut keep = |index: usize, decision| {
             let packet = &inside[place + index];
             match packet.decisions.replace(packet.decisions.get() + 1) {
                 0 => packet.decide(decision, timing),
                 _ => others.push_back(decision),
             }
         };
-        worker.ingress_each(packets, decide, &mut NoTrace);
+        if with_locations {
+            let pipeline = Arc::clone(worker.pipeline());
+            let tracer = DropTracer::new(pipeline.program());
+            let located = |index, what| {
+                let location = tracer.location();
+                keep(index, Decision { what, location });
+            };
+            worker.ingress_each(packets.inspect(|_| tracer.begin_packet()), located, &mut &tracer);
+        } else {
+            let located = |index, what| keep(index, Decision { what, location: None });
+            worker.ingress_each(packets, located, &mut NoTrace);
+        }
     }
 
     /// The first packet of a line leaves ingress.
@@ -161,18 +182,19 @@ impl Chip {
     pub(crate) fn ingress_done<O: Observer>(&mut self, state: u16, context: &mut Context<'_, O>) {
         let first = self.lines[usize::from(state)].inside.front();
         if first.is_some_and(|first| first.decisions.get() == 0) {
-            self.execute_ingress(state, 0);
+            self.execute_ingress(state, 0, context.observer.wants_locations());
         }
         let line = &mut self.lines[usize::from(state)];
         let leaves = line.inside.pop_front().expect("a packet leaves that is inside");
         let Execution::Decided { first, wanted, tag } = leaves.execution.into_inner() else {
             unreachable!("something was decided about it");
         };
-        match (first, leaves.decisions.get()) {
+        match (first.what, leaves.decisions.get()) {
             (IngressDecision::Enqueue(packet), 1) => self.enqueue_as(packet, wanted, leaves.port, context),
-            (first, decisions) => {
+            (what, decisions) => {
                 let packet = (leaves.port, tag, leaves.arrival);
-                self.decided(first, decisions - 1, packet, context);
+                let location = first.location;
+                self.decided(Decision { what, location }, decisions - 1, packet, context);
             }
         }
     }
@@ -182,7 +204,7 @@ impl Chip {
     #[inline(never)]
     fn decided<O: Observer>(
         &mut self,
-        first: IngressDecision,
+        first: Decision,
         mut others: u32,
         (port, tag, arrival): (u16, u64, Arrival),
         context: &mut Context<'_, O>,
@@ -190,9 +212,9 @@ impl Chip {
         let state = usize::from(self.ports[usize::from(port)].state);
         let mut verdicts = 0;
         let mut next = Some(first);
-        while let Some(decision) = next {
-            verdicts += u64::from(decision.is_verdict());
-            match decision {
+        while let Some(Decision { what, location }) = next {
+            verdicts += u64::from(what.is_verdict());
+            match what {
                 IngressDecision::Enqueue(packet) => {
                     let parts = self.timing.parse_after(&packet, arrival);
                     self.enqueue(packet, port, parts, context);
@@ -202,7 +224,9 @@ impl Chip {
                     self.resubmit(port, packet, context);
                 }
                 IngressDecision::Digest(message) => self.keep_digest(*message),
-                IngressDecision::Drop(reason) => self.drop_by_program(port, tag, reason, context),
+                IngressDecision::Drop(reason) => {
+                    self.drop_by_program(port, tag, ProgramDrop { reason, location }, context);
+                }
             }
             next = match others {
                 0 => None,

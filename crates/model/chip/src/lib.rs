@@ -39,6 +39,7 @@ mod bounds;
 mod buffer;
 mod chip;
 mod division;
+mod drops;
 mod egress;
 pub mod events;
 mod fault;
@@ -59,6 +60,7 @@ mod traffic_manager;
 
 pub use books::{Books, Loss};
 pub use chip::ChipConfig;
+pub use drops::ProgramDrop;
 pub use fault::FaultSpec;
 pub use link::LinkSpec;
 pub use network::{Connection, Network, NetworkError, NoObserver, Observer, Part, Place, Stop};

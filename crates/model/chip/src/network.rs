@@ -2,6 +2,7 @@
 
 use crate::books::{Books, Loss};
 use crate::chip::{Chip, ChipConfig, Context};
+use crate::drops::ProgramDrop;
 use crate::events::{EventQueue, Kind, Subject};
 use crate::fault::{Fault, FaultSpec};
 use crate::link::{Link, LinkSpec};
@@ -32,7 +33,13 @@ pub trait Observer {
     fn lost(&mut self, _place: Place, _loss: Loss, _tag: u64, _time: Picos) {}
 
     /// The program drops a packet; the port is that by which it came to ingress, or that of egress.
-    fn dropped(&mut self, _place: Place, _reason: DropReason, _tag: u64, _time: Picos) {}
+    fn dropped(&mut self, _place: Place, _drop: ProgramDrop, _tag: u64, _time: Picos) {}
+
+    /// Whether it is wanted where in its source the program decides to drop packets. The reference executor executes the
+    /// program meanwhile, which is slower.
+    fn wants_locations(&self) -> bool {
+        false
+    }
 
     /// A packet is in a part of the chip for this time, whose end may be later than now.
     fn inside(&mut self, _place: Place, _part: Part, _tag: u64, _from: Picos, _until: Picos) {}

@@ -2,7 +2,8 @@
 //! it.
 
 use forebay_chip::{
-    Books, ChipConfig, ChipSpec, FaultSpec, Loss, Network, Observer, Picos, Place, PortConfig, QueueConfig, Service,
+    Books, ChipConfig, ChipSpec, FaultSpec, Loss, Network, Observer, Picos, Place, PortConfig, ProgramDrop,
+    QueueConfig, Service,
 };
 use forebay_driver::FileSources;
 use forebay_entries::Controller;
@@ -70,8 +71,8 @@ impl Observer for Record {
         self.lost.push(loss);
     }
 
-    fn dropped(&mut self, _place: Place, reason: DropReason, _tag: u64, _time: Picos) {
-        *self.dropped.entry(reason).or_default() += 1;
+    fn dropped(&mut self, _place: Place, drop: ProgramDrop, _tag: u64, _time: Picos) {
+        *self.dropped.entry(drop.reason).or_default() += 1;
     }
 }
 

@@ -18,8 +18,7 @@
 use crate::parameters::{Case, expand};
 use crate::scenario::Problem;
 use crate::setup::{Library, Setup, find_place};
-use forebay_chip::{Loss, Network, Observer, Picos, Place, Stop};
-use forebay_pipeline::DropReason;
+use forebay_chip::{Loss, Network, Observer, Picos, Place, ProgramDrop, Stop};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -225,9 +224,9 @@ impl Observer for Leaving {
         self.end(place, "lost", loss.name());
     }
 
-    fn dropped(&mut self, place: Place, reason: DropReason, _tag: u64, _time: Picos) {
+    fn dropped(&mut self, place: Place, drop: ProgramDrop, _tag: u64, _time: Picos) {
         let (_, errors) = &self.chips[usize::from(place.chip)];
-        let reason = reason.label(errors);
+        let reason = drop.reason.label(errors);
         self.end(place, "dropped by the program", &reason);
     }
 }

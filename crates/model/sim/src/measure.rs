@@ -6,7 +6,7 @@ use crate::parts::Parts;
 use crate::recording::Recording;
 use crate::reordering::Reordering;
 use crate::results::{LatencyResults, PartsResults, ReorderingResults};
-use forebay_chip::{Framing, Loss, Observer, Part, Picos, Place};
+use forebay_chip::{Framing, Loss, Observer, Part, Picos, Place, ProgramDrop};
 use forebay_pipeline::DropReason;
 use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, VecDeque};
@@ -409,13 +409,19 @@ impl Observer for Meter {
         }
     }
 
-    fn dropped(&mut self, place: Place, reason: DropReason, tag: u64, time: Picos) {
+    fn dropped(&mut self, place: Place, drop: ProgramDrop, tag: u64, time: Picos) {
         if let Some(recording) = &mut self.recording {
-            recording.dropped(place, reason, tag, time);
+            recording.dropped(place, drop, tag, time);
         }
         if let Some(meter) = self.streams.get_mut((tag >> SEQUENCE_BITS) as usize) {
-            count(&mut meter.dropped, (place, reason));
+            count(&mut meter.dropped, (place, drop.reason));
         }
+    }
+
+    fn wants_locations(&self) -> bool {
+        self.recording
+            .as_ref()
+            .is_some_and(|recording| recording.wants_locations())
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! * pcapng: an interface for each port. Frames that arrive and those that leave have the number of the packet they
 //!   were made of; one that leaves has the queue in which it waited, one of which nothing leaves has the verdict *drop*
-//!   and the reason as comment.
+//!   and as comment the reason, the place in the program's source, and the port: `drop: ingress_drop l3fwd.p4:47 at
+//!   switch:3`.
 //! * Timeline: a process for each chip, in it tracks for the parser, ingress, queues, egress and wire of each port, and
 //!   counters of packets in queues; of a run that takes samples also of queues (bytes) and of the buffer
 //!   (bytes and cells). An arrow joins the parts that a packet passes, also when it recirculates, and copies with their
@@ -10,9 +11,8 @@
 
 use crate::results::Results;
 use crate::timeline::{Timeline, Track};
-use forebay_chip::{Loss, Observer, Part, Picos, Place};
+use forebay_chip::{Loss, Observer, Part, Picos, Place, ProgramDrop};
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, Verdict};
-use forebay_pipeline::DropReason;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -28,9 +28,7 @@ const NANOSECOND: u64 = 1_000;
 /// Collects what happens, up to a limit.
 #[derive(Default)]
 pub struct Recording {
-    chips: Vec<String>,
-    /// By chip: the names of its program's errors.
-    errors: Vec<Vec<String>>,
+    chips: Vec<RecordedChip>,
     stays: Vec<Stay>,
     frames: Vec<Frame>,
     bytes: Vec<u8>,
@@ -40,6 +38,15 @@ pub struct Recording {
     ends: BTreeMap<u64, (Place, String)>,
     /// What was left out.
     left_out: u64,
+}
+
+/// A chip, and what the names of its drops are made of.
+pub(crate) struct RecordedChip {
+    pub(crate) name: String,
+    /// The names of its program's errors.
+    pub(crate) errors: Vec<String>,
+    /// The files of its program.
+    pub(crate) files: Vec<String>,
 }
 
 /// A packet in a part of a chip.
@@ -65,13 +72,23 @@ struct Frame {
 }
 
 impl Recording {
-    /// One of a network with these chips: names, and those of their programs' errors.
-    pub(crate) fn new(chips: impl Iterator<Item = (String, Vec<String>)>) -> Recording {
-        let (chips, errors) = chips.unzip();
+    /// One of a network with these chips.
+    pub(crate) fn new(chips: impl Iterator<Item = RecordedChip>) -> Recording {
         Recording {
-            chips,
-            errors,
+            chips: chips.collect(),
             ..Recording::default()
+        }
+    }
+
+    /// Whether no more frames are kept.
+    fn is_full(&self) -> bool {
+        self.frames.len() == FRAMES_MAX
+    }
+
+    /// A packet has ended inside.
+    fn end(&mut self, place: Place, tag: u64, reason: String) {
+        if !self.is_full() {
+            self.ends.insert(tag, (place, reason));
         }
     }
 
@@ -102,7 +119,7 @@ impl Recording {
     }
 
     fn name(&self, place: Place) -> String {
-        format!("{}:{}", self.chips[usize::from(place.chip)], place.port)
+        format!("{}:{}", self.chips[usize::from(place.chip)].name, place.port)
     }
 
     /// The frames as a file.
@@ -181,7 +198,7 @@ impl Recording {
             Part::Wire => "wire".to_string(),
         };
         Track {
-            process: self.chips[usize::from(stay.place.chip)].clone(),
+            process: self.chips[usize::from(stay.place.chip)].name.clone(),
             name: format!("port {}: {part}", stay.place.port),
         }
     }
@@ -206,7 +223,7 @@ impl Recording {
                 points.push((time, waiting.max(0) as u64));
             }
             let track = Track {
-                process: self.chips[usize::from(place.chip)].clone(),
+                process: self.chips[usize::from(place.chip)].name.clone(),
                 name: format!("port {}, queue {queue} (packets)", place.port),
             };
             timeline.counter_at(&track, &points);
@@ -246,17 +263,24 @@ impl Observer for Recording {
     }
 
     fn lost(&mut self, place: Place, loss: Loss, tag: u64, _time: Picos) {
-        self.ends.insert(tag, (place, loss.name().to_string()));
+        self.end(place, tag, loss.name().to_string());
     }
 
-    fn dropped(&mut self, place: Place, reason: DropReason, tag: u64, _time: Picos) {
-        let reason = reason.label(&self.errors[usize::from(place.chip)]);
-        self.ends.insert(tag, (place, reason));
+    fn dropped(&mut self, place: Place, drop: ProgramDrop, tag: u64, _time: Picos) {
+        let chip = &self.chips[usize::from(place.chip)];
+        let line = drop.location.and_then(|location| location.short(&chip.files));
+        let reason = drop.reason.label(&chip.errors);
+        let reason = line.map_or(reason.clone(), |line| format!("{reason} {line}"));
+        self.end(place, tag, reason);
+    }
+
+    fn wants_locations(&self) -> bool {
+        !self.is_full()
     }
 
     fn inside(&mut self, place: Place, part: Part, tag: u64, from: Picos, until: Picos) {
         if let Part::Queue(queue) = part
-            && self.frames.len() < FRAMES_MAX
+            && !self.is_full()
         {
             self.queues.insert((place, tag), queue);
         }
@@ -277,10 +301,35 @@ impl Observer for Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_ir::Location;
+    use forebay_pipeline::DropReason;
+
+    fn switch() -> RecordedChip {
+        RecordedChip {
+            name: "switch".to_string(),
+            errors: Vec::new(),
+            files: vec!["programs/l3fwd/l3fwd.p4".to_string()],
+        }
+    }
+
+    #[test]
+    fn a_drop_of_the_program_has_its_reason_and_its_line() {
+        let mut recording = Recording::new([switch()].into_iter());
+        let place = Place { chip: 0, port: 3 };
+        recording.arrived(place, &[0; 60], 1, 0);
+        let drop = ProgramDrop {
+            reason: DropReason::IngressDrop,
+            location: Some(Location { file: 0, line: 47 }),
+        };
+        recording.dropped(place, drop, 1, 1_000);
+        let file = recording.pcapng().expect("memory takes it");
+        let comment = "drop: ingress_drop l3fwd.p4:47 at switch:3";
+        assert!(String::from_utf8_lossy(&file).contains(comment));
+    }
 
     #[test]
     fn a_packet_of_which_a_copy_leaves_is_not_dropped() {
-        let mut recording = Recording::new([("switch".to_string(), Vec::new())].into_iter());
+        let mut recording = Recording::new([switch()].into_iter());
         let place = Place { chip: 0, port: 3 };
         for tag in [1, 2] {
             recording.arrived(place, &[0; 60], tag, 0);

@@ -4,7 +4,7 @@ use crate::departures::Departure;
 use crate::hosts::Hosts;
 use crate::measure::Meter;
 use crate::messages::Messages;
-use crate::recording::Recording;
+use crate::recording::{RecordedChip, Recording};
 use crate::results::{ChipResults, OutputResults, PortResults, QueueResults, Results, SourceResults};
 use crate::setup::{Setup, picos};
 use crate::source::{MICROSECOND, Source, Stream};
@@ -100,7 +100,11 @@ impl Setup {
     ) -> (Results, Recording, Vec<Departure>) {
         let mut simulation = Simulation::new(self, run);
         let chips = self.chips.iter();
-        let chips = chips.map(|chip| (chip.name.clone(), chip.program.errors.clone()));
+        let chips = chips.map(|chip| RecordedChip {
+            name: chip.name.clone(),
+            errors: chip.program.errors.clone(),
+            files: chip.program.files.clone(),
+        });
         simulation.meter.recording = Some(Box::new(Recording::new(chips)));
         simulation.meter.departures = with_departures.then(Vec::new);
         simulation.pass_time(progress);

@@ -7,10 +7,9 @@
 //! * A packet that leaves has the queue that it was put into; copies for a multicast group have none.
 //! * Time is that of the test: packet `n` enters at `n` microseconds.
 
-use crate::source_lines::place;
-use forebay_ir::{Location, Program};
+use forebay_ir::Program;
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, Verdict};
-use forebay_pipeline::{DROP_PORT, Event, Pipeline, Tracer};
+use forebay_pipeline::{DropPlace, Event, Pipeline, Tracer};
 use forebay_stf::Observer;
 use std::collections::BTreeMap;
 use std::io;
@@ -48,7 +47,7 @@ struct Present {
 pub struct Fate {
     verdicts: Vec<String>,
     /// Where the program decided to drop it.
-    drop_place: Option<Location>,
+    drop_place: DropPlace,
 }
 
 impl Fate {
@@ -56,18 +55,7 @@ impl Fate {
     pub fn hear(&mut self, program: &Program, event: &Event<'_>) {
         match event {
             Event::Verdict { text } => self.verdicts.push(text.to_string()),
-            Event::Assign {
-                slot, new, location, ..
-            } => {
-                let name = &program.slot(*slot).name;
-                let is_drop = name.ends_with(".egress_spec") && new.to_u64() == u64::from(DROP_PORT)
-                    || name.ends_with(".drop") && new.to_u64() == 1;
-                if is_drop {
-                    self.drop_place = Some(*location);
-                }
-            }
-            Event::ParserError { location, .. } => self.drop_place = Some(*location),
-            _ => {}
+            _ => self.drop_place.hear(program, event),
         }
     }
 
@@ -108,8 +96,8 @@ impl Fate {
     /// In words, with the place in the source of a drop: `drop: ingress_drop l3fwd.p4:47`.
     pub fn words(&self, program: &Program) -> String {
         let words = self.verdicts.iter().map(|verdict| {
-            let location = self.drop_place.filter(|_| verdict.starts_with("drop"));
-            let place = location.and_then(|location| place(program, location));
+            let location = self.drop_place.location().filter(|_| verdict.starts_with("drop"));
+            let place = location.and_then(|location| location.short(&program.files));
             format!(
                 "{verdict}{}",
                 place.map(|place| format!(" {place}")).unwrap_or_default()

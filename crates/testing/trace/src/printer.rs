@@ -2,7 +2,7 @@
 
 use crate::event_words::{Words, describe};
 use crate::groups::{self, Assignment, Group, Kind, Shown};
-use crate::source_lines::{SourceLines, place};
+use crate::source_lines::SourceLines;
 use crate::validity::Validity;
 use crate::value_words::dump;
 use forebay_entries::hex;
@@ -97,7 +97,7 @@ impl TracePrinter {
             self.left_out += 1;
             return;
         }
-        let place = place(self.pipeline.program(), words.location);
+        let place = words.location.short(&self.pipeline.program().files);
         let mut json = words.json;
         if let (Some(object), Some(place)) = (json.as_object_mut(), &place) {
             object.insert("place".to_string(), Value::String(place.clone()));

@@ -180,16 +180,6 @@ fn at_depth_0(text: &str, wanted: char) -> Option<usize> {
     None
 }
 
-/// `FILE:LINE`, without the file's folder.
-pub fn place(program: &Program, location: Location) -> Option<String> {
-    if location.line == 0 {
-        return None;
-    }
-    let file = program.files.get(location.file as usize)?;
-    let name = file.rsplit('/').next().unwrap_or(file);
-    Some(format!("{name}:{}", location.line))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

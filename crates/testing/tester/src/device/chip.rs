@@ -6,11 +6,11 @@
 
 use super::{Device, Inside, LineRate, NumberedPorts};
 use forebay_chip::{
-    ChipConfig, ChipSpec, Framing, Loss, Network, NetworkError, Observer, Pacer, Picos, Place, PortConfig, QueueConfig,
-    Service,
+    ChipConfig, ChipSpec, Framing, Loss, Network, NetworkError, Observer, Pacer, Picos, Place, PortConfig, ProgramDrop,
+    QueueConfig, Service,
 };
 use forebay_packet::{Burst, Port, PortCounters, PortError};
-use forebay_pipeline::{DropReason, Pipeline};
+use forebay_pipeline::Pipeline;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -75,8 +75,8 @@ impl Observer for Leaving {
         *self.drops.entry(loss.name().to_string()).or_default() += 1;
     }
 
-    fn dropped(&mut self, _place: Place, reason: DropReason, _tag: u64, _time: Picos) {
-        let label = reason.label(&self.errors);
+    fn dropped(&mut self, _place: Place, drop: ProgramDrop, _tag: u64, _time: Picos) {
+        let label = drop.reason.label(&self.errors);
         *self.drops.entry(label).or_default() += 1;
     }
 }
