@@ -64,7 +64,7 @@ pub use departures::Departure;
 pub use forebay_chip::{ChipSpec, Constant, Picos, Place};
 pub use parameters::{Case, Put, expand};
 pub use places::key_place;
-pub use recording::Recording;
+pub use recording::{RecordedChip, Recording};
 pub use results::{
     ChipResults, FlowResults, LatencyResults, Lifted, MessageResults, OutputResults, PartsResults, PortResults,
     QueueResults, ReorderingResults, Results, SourceResults,

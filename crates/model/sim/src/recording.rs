@@ -12,6 +12,7 @@
 use crate::results::Results;
 use crate::timeline::{Timeline, Track};
 use forebay_chip::{Loss, Observer, Part, Picos, Place, ProgramDrop};
+use forebay_ir::Program;
 use forebay_packet::pcap::{Direction, NgPacket, NgWriter, Verdict};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,12 +42,24 @@ pub struct Recording {
 }
 
 /// A chip, and what the names of its drops are made of.
-pub(crate) struct RecordedChip {
-    pub(crate) name: String,
+pub struct RecordedChip {
+    /// Its name.
+    pub name: String,
     /// The names of its program's errors.
-    pub(crate) errors: Vec<String>,
+    pub errors: Vec<String>,
     /// The files of its program.
-    pub(crate) files: Vec<String>,
+    pub files: Vec<String>,
+}
+
+impl RecordedChip {
+    /// A chip with this program.
+    pub fn new(name: &str, program: &Program) -> RecordedChip {
+        RecordedChip {
+            name: name.to_string(),
+            errors: program.errors.clone(),
+            files: program.files.clone(),
+        }
+    }
 }
 
 /// A packet in a part of a chip.
@@ -73,9 +86,9 @@ struct Frame {
 
 impl Recording {
     /// One of a network with these chips.
-    pub(crate) fn new(chips: impl Iterator<Item = RecordedChip>) -> Recording {
+    pub fn new(chips: impl IntoIterator<Item = RecordedChip>) -> Recording {
         Recording {
-            chips: chips.collect(),
+            chips: chips.into_iter().collect(),
             ..Recording::default()
         }
     }
@@ -93,7 +106,7 @@ impl Recording {
     }
 
     /// A frame comes from outside.
-    pub(crate) fn arrived(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
+    pub fn arrived(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
         self.keep(place, Direction::In, frame, (tag, None, time));
     }
 
@@ -165,9 +178,16 @@ impl Recording {
         Ok(file)
     }
 
-    /// The timeline as JSON.
+    /// The timeline of a run with these results, as JSON.
     pub fn timeline(&self, results: &Results) -> String {
         let mut timeline = Timeline::new("forebay sim");
+        self.add_to(&mut timeline);
+        self.counters(results, &mut timeline);
+        timeline.json()
+    }
+
+    /// Adds the parts of chips that packets passed, where they ended, and how many waited in queues.
+    pub fn add_to(&self, timeline: &mut Timeline) {
         let mut last: BTreeMap<u64, usize> = BTreeMap::new();
         let mut stays: Vec<&Stay> = self.stays.iter().collect();
         stays.sort_by_key(|stay| (stay.from, stay.part, stay.place));
@@ -184,9 +204,7 @@ impl Recording {
                 timeline.note(*slice, "dropped", &format!("{reason} at {}", self.name(*place)));
             }
         }
-        self.waiting(&mut timeline);
-        self.counters(results, &mut timeline);
-        timeline.json()
+        self.waiting(timeline);
     }
 
     fn track(&self, stay: &Stay) -> Track {
@@ -314,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_drop_of_the_program_has_its_reason_and_its_line() {
-        let mut recording = Recording::new([switch()].into_iter());
+        let mut recording = Recording::new([switch()]);
         let place = Place { chip: 0, port: 3 };
         recording.arrived(place, &[0; 60], 1, 0);
         let drop = ProgramDrop {
@@ -329,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_packet_of_which_a_copy_leaves_is_not_dropped() {
-        let mut recording = Recording::new([switch()].into_iter());
+        let mut recording = Recording::new([switch()]);
         let place = Place { chip: 0, port: 3 };
         for tag in [1, 2] {
             recording.arrived(place, &[0; 60], tag, 0);

@@ -100,11 +100,7 @@ impl Setup {
     ) -> (Results, Recording, Vec<Departure>) {
         let mut simulation = Simulation::new(self, run);
         let chips = self.chips.iter();
-        let chips = chips.map(|chip| RecordedChip {
-            name: chip.name.clone(),
-            errors: chip.program.errors.clone(),
-            files: chip.program.files.clone(),
-        });
+        let chips = chips.map(|chip| RecordedChip::new(&chip.name, &chip.program));
         simulation.meter.recording = Some(Box::new(Recording::new(chips)));
         simulation.meter.departures = with_departures.then(Vec::new);
         simulation.pass_time(progress);

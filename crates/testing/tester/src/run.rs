@@ -16,7 +16,7 @@ use crate::self_test::SelfTest;
 use crate::setup::{NO_RATE, Target, Test};
 use crate::stream::Stream;
 use crate::trial::{Plan, Progress, run_trial};
-use forebay_sim::Problem;
+use forebay_sim::{Problem, Recording};
 use std::time::{Duration, Instant};
 
 /// How many loads lie between the least and the highest when the file does not name the least.
@@ -53,6 +53,9 @@ pub struct Session<'a> {
     trials: u64,
     /// What was done on purpose by devices before the present one.
     injected_before: Injected,
+    /// Whether what happens to single packets of the first trial is kept, and what was.
+    records: bool,
+    recording: Option<Recording>,
 }
 
 impl<'a> Session<'a> {
@@ -76,6 +79,8 @@ impl<'a> Session<'a> {
             clock,
             trials: 0,
             injected_before: Injected::default(),
+            records: false,
+            recording: None,
         })
     }
 
@@ -85,6 +90,17 @@ impl<'a> Session<'a> {
         self.device = self.device.in_simulated_time();
         self.clock = Clock::Simulated(0);
         self
+    }
+
+    /// Keeps what happens to single packets of the first trial of [`Session::run`] inside the device, where that is known: in
+    /// a chip.
+    pub fn record(&mut self) {
+        self.records = true;
+    }
+
+    /// What was kept of the first trial.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.recording.take()
     }
 
     /// Measures the tester itself, with the traffic of the test on a wire in memory. Devices in simulated time need
@@ -142,8 +158,12 @@ impl<'a> Session<'a> {
             .lengths_fit(&self.streams)
             .map_err(|problem| problem.message)?;
         let mut results = self.results()?;
+        if self.records {
+            self.device.record();
+        }
         for _ in 0..*self.test.file.trials.get_ref() {
             let mut trial = self.trial(self.test.plan(), progress)?;
+            self.recording = self.recording.take().or_else(|| self.device.take_recording());
             if trial.lost() > 0 {
                 trial.doubts.extend(self.test.too_long_to_come_back(&self.streams));
                 self.send_one_by_one(&mut trial);

@@ -63,6 +63,45 @@ fn frames_for_ports_without_a_tester_are_lost_with_a_reason() {
     assert_eq!(trial.drops, [("no_such_port".to_string(), 100)]);
 }
 
+/// What happens inside the chip during the first trial stands in the timeline, with the line of a drop; measured is the
+/// same.
+#[test]
+fn the_timeline_has_what_happens_inside_the_chip() {
+    let text = portfwd("pps = 1_000_000").replace("duration_s", "trials = 2\nduration_s");
+    for (text, expected) in [
+        (text.clone(), "\"port 3: wire\""),
+        (
+            text.replace("ingress_port:1", "ingress_port:9"),
+            "ingress_drop portfwd.p4:",
+        ),
+    ] {
+        let test = read(&text);
+        let mut session = Session::open(&test).expect("opens");
+        session.record();
+        let recorded = session.run(&mut Silent).expect("runs");
+        let inside = session.take_recording().expect("a chip");
+        let timeline = report::timeline(&recorded, Some(&inside));
+        assert!(
+            timeline.contains("\"port 1: parser\"") && timeline.contains(expected),
+            "{timeline}"
+        );
+        let parsed = timeline.matches("\"name\":\"packet 0\"").count();
+        assert!(
+            parsed >= 2,
+            "the first packet is in the parser and in ingress: {parsed}"
+        );
+        assert!(
+            !timeline.contains("\"name\":\"packet 64\""),
+            "the second trial is not there"
+        );
+        let compiled = Session::open(&test).expect("opens").run(&mut Silent).expect("runs");
+        assert_eq!(
+            serde_json::to_value(&recorded).expect("JSON"),
+            serde_json::to_value(&compiled).expect("JSON")
+        );
+    }
+}
+
 /// A burst goes on the wire frame by frame; what is asked for later than the wire takes it is late, not lost.
 #[test]
 fn a_burst_takes_its_time_on_the_wire() {

@@ -134,7 +134,7 @@ fn attempts_and_broadcast_loads_are_in_the_timeline() {
         found.attempts
     );
     let loads = found.broadcast_search.as_ref().map_or(0, |search| search.trials.len());
-    let timeline: serde_json::Value = serde_json::from_str(&report::timeline(&results)).expect("JSON");
+    let timeline: serde_json::Value = serde_json::from_str(&report::timeline(&results, None)).expect("JSON");
     let slices = timeline["traceEvents"].as_array().expect("events");
     let slices = slices.iter().filter(|event| event["ph"] == "X").count();
     assert!(loads > 0);

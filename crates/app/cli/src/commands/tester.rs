@@ -14,7 +14,7 @@ use forebay_evaluations::machine::Machine;
 use forebay_evaluations::updates::Foreign;
 use forebay_files::Folder;
 use forebay_ports::PortSpec;
-use forebay_sim::Problem;
+use forebay_sim::{Problem, Recording};
 use forebay_tester::results::FORMAT;
 use forebay_tester::{Overrides, Progress, Results, Session, Test, report};
 use serde_json::{Value, json};
@@ -278,6 +278,9 @@ fn test(
     check_outputs(arguments)?;
     let in_file = |error: String| anyhow!("{}: {error}", path.display());
     let mut session = Session::open(&test).map_err(in_file)?;
+    if arguments.timeline.is_some() {
+        session.record();
+    }
     let stop = stop_on_signals()?;
     let mut progress = TestProgress::new(&stop);
     let results = measure(&mut session, &mut progress);
@@ -286,7 +289,7 @@ fn test(
     if let Some(machine) = &mut results.machine {
         machine.forebay = crate::version::LONG.to_string();
     }
-    print_and_write(&results, arguments)?;
+    print_and_write(&results, session.take_recording().as_ref(), arguments)?;
     Ok(status(&results, is_good))
 }
 
@@ -338,7 +341,7 @@ fn place(path: &Path) -> Option<PathBuf> {
 }
 
 /// Prints first: a disk that is full meanwhile takes no result away, and neither does a reader that has gone.
-fn print_and_write(results: &Results, arguments: &TestArguments) -> Result<()> {
+fn print_and_write(results: &Results, inside: Option<&Recording>, arguments: &TestArguments) -> Result<()> {
     let json = serde_json::to_value(results)?;
     let printed = if arguments.json {
         output::print_json(&json)
@@ -352,7 +355,7 @@ fn print_and_write(results: &Results, arguments: &TestArguments) -> Result<()> {
         files::write(path, report::html(results))?;
     }
     if let Some(path) = &arguments.timeline {
-        files::write(path, report::timeline(results))?;
+        files::write(path, report::timeline(results, inside))?;
     }
     if let Some(path) = &arguments.parquet {
         let cases = json!([{ "case": results.description, "results": json }]);

@@ -6,11 +6,12 @@
 
 use super::{Device, Inside, LineRate, NumberedPorts};
 use forebay_chip::{
-    ChipConfig, ChipSpec, Framing, Loss, Network, NetworkError, Observer, Pacer, Picos, Place, PortConfig, ProgramDrop,
-    QueueConfig, Service,
+    ChipConfig, ChipSpec, Framing, Loss, Network, NetworkError, Observer, Pacer, Part, Picos, Place, PortConfig,
+    ProgramDrop, QueueConfig, Service,
 };
 use forebay_packet::{Burst, Port, PortCounters, PortError};
 use forebay_pipeline::Pipeline;
+use forebay_sim::{RecordedChip, Recording};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,6 +31,8 @@ struct Simulated {
     coming: Vec<Line>,
     framing: Framing,
     leaving: Leaving,
+    /// The number of the next frame that arrives.
+    next: u64,
 }
 
 /// A wire into the chip.
@@ -59,25 +62,46 @@ struct Leaving {
     frames: BTreeMap<u16, VecDeque<(Picos, Vec<u8>)>>,
     drops: BTreeMap<String, u64>,
     errors: Vec<String>,
+    /// What happens to single packets, while it is kept.
+    recording: Option<Recording>,
 }
 
 impl Observer for Leaving {
     /// Where the tester has no port, nothing takes the frame: for the tester it is lost as one for a port that the chip
     /// has not.
     fn departed(&mut self, place: Place, frame: &[u8], tag: u64, time: Picos) {
-        match self.frames.get_mut(&place.port) {
-            Some(frames) => frames.push_back((time, frame.to_vec())),
-            None => self.lost(place, Loss::NoSuchPort, tag, time),
+        let Some(frames) = self.frames.get_mut(&place.port) else {
+            return self.lost(place, Loss::NoSuchPort, tag, time);
+        };
+        frames.push_back((time, frame.to_vec()));
+        if let Some(recording) = &mut self.recording {
+            recording.departed(place, frame, tag, time);
         }
     }
 
-    fn lost(&mut self, _place: Place, loss: Loss, _tag: u64, _time: Picos) {
+    fn lost(&mut self, place: Place, loss: Loss, tag: u64, time: Picos) {
         *self.drops.entry(loss.name().to_string()).or_default() += 1;
+        if let Some(recording) = &mut self.recording {
+            recording.lost(place, loss, tag, time);
+        }
     }
 
-    fn dropped(&mut self, _place: Place, drop: ProgramDrop, _tag: u64, _time: Picos) {
+    fn dropped(&mut self, place: Place, drop: ProgramDrop, tag: u64, time: Picos) {
         let label = drop.reason.label(&self.errors);
         *self.drops.entry(label).or_default() += 1;
+        if let Some(recording) = &mut self.recording {
+            recording.dropped(place, drop, tag, time);
+        }
+    }
+
+    fn inside(&mut self, place: Place, part: Part, tag: u64, from: Picos, until: Picos) {
+        if let Some(recording) = &mut self.recording {
+            recording.inside(place, part, tag, from, until);
+        }
+    }
+
+    fn wants_locations(&self) -> bool {
+        self.recording.as_ref().is_some_and(Observer::wants_locations)
     }
 }
 
@@ -155,6 +179,7 @@ pub fn chip(
         network,
         coming: numbers.iter().map(line).collect(),
         framing,
+        next: 0,
         leaving: Leaving {
             frames: numbers.iter().map(|number| (*number as u16, VecDeque::new())).collect(),
             errors,
@@ -252,6 +277,16 @@ impl Inside for ChipInside {
     fn waiting(&self) -> Option<u64> {
         Some(lock(&self.0).network.books(0).inside())
     }
+
+    fn record(&mut self) {
+        let mut simulated = lock(&self.0);
+        let chip = RecordedChip::new("chip", simulated.network.pipeline(0).program());
+        simulated.leaving.recording = Some(Recording::new([chip]));
+    }
+
+    fn take_recording(&mut self) -> Option<Recording> {
+        lock(&self.0).leaving.recording.take()
+    }
 }
 
 impl Simulated {
@@ -266,9 +301,16 @@ impl Simulated {
             };
             self.network.advance(time, &mut self.leaving);
             if let Some((_, frame)) = self.coming[index].frames.pop_front() {
-                let port = self.coming[index].port;
-                self.network
-                    .arrive(Place { chip: 0, port }, &frame, 0, &mut self.leaving);
+                let place = Place {
+                    chip: 0,
+                    port: self.coming[index].port,
+                };
+                let tag = self.next;
+                self.next += 1;
+                if let Some(recording) = &mut self.leaving.recording {
+                    recording.arrived(place, &frame, tag, time);
+                }
+                self.network.arrive(place, &frame, tag, &mut self.leaving);
             }
         }
         self.network.advance(until, &mut self.leaving);

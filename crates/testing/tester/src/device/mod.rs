@@ -25,6 +25,7 @@ pub use wire::{end_of, pairs_of, wire};
 use crate::impairment::{Impaired, Impairment, Injected, SharedHeld, SharedInjected};
 use forebay_chip::Framing;
 use forebay_packet::{MemoryPort, Port, PortState, Readiness};
+use forebay_sim::Recording;
 use std::sync::PoisonError;
 
 /// A port of the tester.
@@ -63,6 +64,14 @@ pub trait Inside {
 
     /// Packets inside now, where they are counted.
     fn waiting(&self) -> Option<u64> {
+        None
+    }
+
+    /// Keeps from now on what happens to single packets inside, where that is known.
+    fn record(&mut self) {}
+
+    /// What was kept; nothing more is kept.
+    fn take_recording(&mut self) -> Option<Recording> {
         None
     }
 }
@@ -170,6 +179,18 @@ impl Device {
     /// Packets inside now, where the device counts them.
     pub fn waiting(&self) -> Option<u64> {
         self.inside.as_ref()?.waiting()
+    }
+
+    /// Keeps from now on what happens to single packets inside, where the device knows it: a chip.
+    pub fn record(&mut self) {
+        if let Some(inside) = &mut self.inside {
+            inside.record();
+        }
+    }
+
+    /// What was kept; nothing more is kept.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.inside.as_mut()?.take_recording()
     }
 
     /// What was done to frames on purpose.

@@ -5,14 +5,19 @@ use crate::results::{Results, TrialResults};
 use crate::search::SearchResults;
 use crate::search::rfc2544::SizeResults;
 use crate::search::rfc2889::BridgeResults;
+use forebay_sim::Recording;
 use forebay_sim::timeline::{Timeline, Track};
 
 /// Picoseconds in a second.
 const SECOND: f64 = 1e12;
 
-/// The timeline as JSON. Trials and searches follow one another without the pauses that were between them.
-pub fn timeline(results: &Results) -> String {
+/// The timeline as JSON. Trials and searches follow one another without the pauses that were between them. `inside` is
+/// what happened in the device during the first trial, if it was kept: its time begins with that trial.
+pub fn timeline(results: &Results, inside: Option<&Recording>) -> String {
     let mut timeline = Timeline::new("forebay tester");
+    if let Some(inside) = inside {
+        inside.add_to(&mut timeline);
+    }
     let mut now = 0.0;
     for trial in &results.trials {
         now = add_trial(trial, now, &mut timeline);
@@ -137,7 +142,7 @@ mod tests {
             "trials": [], "searches": [], "rfc2544": [size(60), size(1514)], "injected": null,
         });
         let results: Results = serde_json::from_value(results).expect("results");
-        let text = timeline(&results);
+        let text = timeline(&results, None);
         let document: Value = serde_json::from_str(&text).expect("JSON");
         let events = document["traceEvents"].as_array().into_iter().flatten();
         let slices = events.filter(|event| event["ph"] == "X");
@@ -173,7 +178,7 @@ mod tests {
             "trials": [trial(1), trial(2)], "searches": [], "rfc2544": [], "injected": null,
         });
         let results: Results = serde_json::from_value(results).expect("results");
-        let document: Value = serde_json::from_str(&timeline(&results)).expect("JSON");
+        let document: Value = serde_json::from_str(&timeline(&results, None)).expect("JSON");
         let of = |kind: &str, name: &str| -> Vec<u64> {
             let events = document["traceEvents"].as_array().into_iter().flatten();
             let wanted = events
