@@ -46,6 +46,7 @@ pub use obstacles::{Obstacle, ObstacleKind, Stops, only_parses};
 pub use passes::{Pass, PassSet, Watch};
 pub use plan::PathId;
 pub(crate) use uses::Notes;
+pub use unrolling::unroll;
 pub use uses::varbit_length;
 
 /// The order in which the packets of a burst take the fast path.

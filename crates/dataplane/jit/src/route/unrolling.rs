@@ -51,7 +51,7 @@ impl Route {
 }
 
 /// The body without loops; `None` when it has none, or they cannot be unrolled.
-fn unroll(program: &Program, body: &Body) -> Option<Body> {
+pub fn unroll(program: &Program, body: &Body) -> Option<Body> {
     // To find what decides takes memory for each pair of blocks.
     if body.blocks.len() > BLOCKS_MAX || loop_heads(body).is_empty() {
         return None;

@@ -88,9 +88,10 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let back = notes_recirculation(program, &fields).then(|| sends_back::slots(program, kept));
     let leaves = keeps_metadata(program) && back.is_none() && place_of_recirculation(program, &fields).is_some();
     let recirculates = leaves.then(|| new_slot(program, "the recirculation port", 1));
+    let parser = sides.parser_without_loops(program);
     let reparse = Reparse {
         program,
-        parser: stage(program, Role::EgressParser),
+        parser: &parser,
         emitted: &first.emitted,
         misses,
     };

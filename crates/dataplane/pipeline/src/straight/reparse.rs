@@ -31,6 +31,7 @@ impl Reparse<'_> {
             reparse: self,
             blocks: Vec::new(),
             made: BTreeMap::new(),
+            tried: BTreeMap::new(),
             pending: Vec::new(),
         };
         making.at((BlockId(0), 0, 0));
@@ -53,6 +54,8 @@ struct Making<'r, 'p> {
     reparse: &'r Reparse<'p>,
     blocks: Vec<Option<Block>>,
     made: BTreeMap<Place, BlockId>,
+    /// The blocks that try the headers from a position on for the operation before a statement.
+    tried: BTreeMap<Place, BlockId>,
     pending: Vec<(BlockId, Place)>,
 }
 
@@ -124,10 +127,14 @@ impl Making<'_, '_> {
     /// Makes the blocks that try the headers from a position on for an operation that reads, and returns the first of
     /// them. Each leads to the position after its header.
     fn take(&mut self, statement: &Statement, (of, behind, position): Place) -> BlockId {
+        if let Some(known) = self.tried.get(&(of, behind, position)) {
+            return *known;
+        }
         let Some(header) = self.reparse.emitted.get(position) else {
             return self.miss(statement);
         };
         let id = self.reserve();
+        self.tried.insert((of, behind, position), id);
         let with = self.take_this(statement, *header, (of, behind, position));
         let without = self.take(statement, (of, behind, position + 1));
         let valid = self.reparse.program.headers[header.index()].valid;

@@ -1,12 +1,12 @@
 //! What the blocks of a PSA program do before its queue, and what they do after it.
 
 use super::psa::stage;
-use super::{Refusal, assign, intrinsic, with_actions};
+use super::{Refusal, assign, intrinsic, jumps, with_actions};
 use forebay_arch::psa;
 use forebay_ir::{
-    Block, Body, BodyId, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build,
+    Block, BlockId, Body, BodyId, HeaderId, Location, Op, Program, Role, SlotId, Statement, Terminator, Unit, build,
 };
-use forebay_jit::route::only_parses;
+use forebay_jit::route::{only_parses, unroll};
 use std::collections::BTreeSet;
 
 /// The port that the parser after the queue is told.
@@ -42,13 +42,7 @@ impl Sides {
 
     /// Assignments of 0 to slots that both sides use and that are not kept across the queue.
     pub(super) fn zeroed(&self, program: &Program, emitted: &[HeaderId]) -> Result<Vec<Statement>, Refusal> {
-        let come_along = [psa::NORMAL, psa::CLONE_I2E, psa::CLONE_E2E];
-        let come_along: BTreeSet<SlotId> = come_along
-            .iter()
-            .filter_map(|list| program.field_lists.get(list))
-            .flatten()
-            .copied()
-            .collect();
+        let come_along = come_along(program);
         let shared = self.read_after.intersection(&self.written_before);
         let begins: BTreeSet<SlotId> = shared.copied().filter(|slot| !come_along.contains(slot)).collect();
         let mut in_frame = emitted
@@ -61,8 +55,36 @@ impl Sides {
                 format!("has `{name}` on both sides of the queue"),
             ));
         }
-        let zero = |slot: SlotId| assign(slot, build::constant(program.slot(slot).width, 0));
-        Ok(begins.into_iter().map(zero).collect())
+        Ok(begins.into_iter().map(|slot| zero(program, slot)).collect())
+    }
+
+    /// The parser after the queue. Loops over header stacks, whose positions are 0 when it begins, are unrolled.
+    pub(super) fn parser_without_loops(&self, program: &Program) -> Body {
+        let parser = stage(program, Role::EgressParser);
+        let come_along = come_along(program);
+        let is_zero = |slot: &SlotId| {
+            let is_kept = come_along.contains(slot) && self.written_before.contains(slot);
+            !is_kept && program.intrinsic.values().all(|other| other != slot)
+        };
+        let assigned = parser.statements().filter_map(|statement| match &statement.op {
+            Op::Assign { slot, .. } => Some(*slot),
+            _ => None,
+        });
+        let begins: BTreeSet<SlotId> = assigned.filter(is_zero).collect();
+        let zero = begins.into_iter().map(|slot| zero(program, slot)).collect();
+        let mut blocks = vec![jumps(zero, BlockId(1))];
+        for block in &parser.blocks {
+            let mut block = block.clone();
+            for successor in block.terminator.successors_mut() {
+                successor.0 += 1;
+            }
+            blocks.push(block);
+        }
+        let begun = Body {
+            blocks,
+            ..parser.clone()
+        };
+        unroll(program, &begun).unwrap_or_else(|| parser.clone())
     }
 
     /// Refuses programs that use what only the graph does. `clones` says whether there are clones, which have ports of
@@ -102,6 +124,18 @@ impl Sides {
         let mut bodies = self.bodies_after.iter().map(|id| &program.bodies[id.index()]);
         bodies.find_map(|body| counting_of_bytes(program, body))
     }
+}
+
+/// What the packet has from before the queue after it, beside the headers of its frame.
+fn come_along(program: &Program) -> BTreeSet<SlotId> {
+    let lists = [psa::NORMAL, psa::CLONE_I2E, psa::CLONE_E2E];
+    let lists = lists.iter().filter_map(|list| program.field_lists.get(list));
+    lists.flatten().copied().collect()
+}
+
+/// Sets a slot to 0.
+fn zero(program: &Program, slot: SlotId) -> Statement {
+    assign(slot, build::constant(program.slot(slot).width, 0))
 }
 
 /// Where a body counts or meters bytes, if it does.
