@@ -24,15 +24,20 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a slot of the graph.
+    /// The slot of the graph with this name, which is added unless the program has had a graph before.
     pub(crate) fn slot(&mut self, name: &str, width: u32) -> SlotId {
-        self.program.slots.push(Slot {
+        let slot = Slot {
             name: format!("request.{name}"),
             width,
             signed: false,
             kind: SlotKind::Request,
+        };
+        let known = self.program.slots.iter().position(|known| *known == slot);
+        let index = known.unwrap_or_else(|| {
+            self.program.slots.push(slot);
+            self.program.slots.len() - 1
         });
-        SlotId(self.program.slots.len() as u32 - 1)
+        SlotId(index as u32)
     }
 
     /// A field of intrinsic metadata that programs may leave out.

@@ -20,6 +20,7 @@ pub mod pna;
 pub mod psa;
 pub mod v1model;
 
+use forebay_ir::verify::{VerifyError, verify_graph};
 use forebay_ir::{Architecture, Program};
 use std::fmt;
 
@@ -30,6 +31,8 @@ pub enum BuildError {
     MissingBlock(String),
     /// This field of intrinsic metadata is missing.
     MissingIntrinsic(String),
+    /// The fields of intrinsic metadata have other types than the architecture's: what the verifier says of the graph.
+    IllTyped(VerifyError),
 }
 
 impl fmt::Display for BuildError {
@@ -37,6 +40,10 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::MissingBlock(role) => write!(f, "the program has no block {role}"),
             BuildError::MissingIntrinsic(name) => write!(f, "the program's metadata has no field `{name}`"),
+            BuildError::IllTyped(error) => write!(
+                f,
+                "the program's metadata has other types than the architecture's: {error}"
+            ),
         }
     }
 }
@@ -46,7 +53,8 @@ impl std::error::Error for BuildError {}
 /// Gives a program the graph of its architecture, unless it already has one, and the slots that the graph needs.
 ///
 /// # Errors
-/// If the program lacks a block or a field of intrinsic metadata that the architecture requires.
+/// If the program lacks a block or a field of intrinsic metadata that the architecture requires, or a field has another
+/// type.
 pub fn attach(program: &mut Program) -> Result<(), BuildError> {
     if program.graph.is_some() {
         return Ok(());
@@ -57,6 +65,16 @@ pub fn attach(program: &mut Program) -> Result<(), BuildError> {
         Architecture::Pna => pna::graph(program)?,
     };
     program.graph = Some(graph);
-    debug_assert_eq!(forebay_ir::verify::verify(program), []);
-    Ok(())
+    match verify_graph(program).into_iter().next() {
+        Some(error) => Err(BuildError::IllTyped(error)),
+        None => Ok(()),
+    }
+}
+
+/// Whether the graph of a program is the one that [`attach`] would give it. One that was read from a file may be
+/// another.
+pub fn has_own_graph(program: &Program) -> bool {
+    let mut again = program.clone();
+    again.graph = None;
+    attach(&mut again).is_ok() && again.graph == program.graph
 }

@@ -29,6 +29,12 @@ fn has_graph(name: &str) {
         Ok(&program),
         "it is read as it was written"
     );
+    assert!(forebay_arch::has_own_graph(&program));
+    let mut changed = program.clone();
+    let blocks = changed.graph.iter_mut().flat_map(|graph| &mut graph.blocks);
+    let block = blocks.into_iter().find(|block| !block.ops.is_empty());
+    block.expect("a block does something").ops.pop();
+    assert!(!forebay_arch::has_own_graph(&changed), "it does less");
     let golden = folder.join(format!("{name}.graph.txt"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&golden, graph(&written)).expect("the golden file can be written");
@@ -64,4 +70,18 @@ fn a_program_that_lacks_a_block_is_refused() {
     program.stages.remove(&forebay_ir::Role::EgressParser);
     let error = forebay_arch::attach(&mut program).unwrap_err();
     assert_eq!(error.to_string(), "the program has no block EgressParser");
+}
+
+#[test]
+fn a_program_whose_metadata_has_other_types_is_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut program = compiled(&folder.join("portable_nic.p4"));
+    let field = program.intrinsic["pna_main_input_metadata.recirculated"];
+    program.slots[field.index()].width = 0;
+    let error = forebay_arch::attach(&mut program).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the program's metadata has other types than the architecture's: glue block prepared: the value has 1 bits, \
+         expected 0 (WidthMismatch)"
+    );
 }

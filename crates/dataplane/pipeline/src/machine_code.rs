@@ -415,6 +415,13 @@ fn straight_form<'a>(
     layout: Option<&Layout>,
     options: &Options,
 ) -> Result<(Cow<'a, Program>, Route), Refusal> {
+    // What specialised code does around the bodies follows from the architecture.
+    if program.graph.is_some() && !forebay_arch::has_own_graph(program) {
+        return Err(Refusal::new(
+            Location::default(),
+            "has another graph than its architecture",
+        ));
+    }
     let (straight, mut route) = match layout {
         Some(layout) => straight::v1model::straight(program, layout),
         None => straight(program).map(|Straight { program, route }| (Cow::Owned(program), route))?,

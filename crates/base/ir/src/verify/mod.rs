@@ -201,23 +201,30 @@ impl std::error::Error for VerifyError {}
 
 /// Checks every invariant; empty when all hold.
 pub fn verify(program: &Program) -> Vec<VerifyError> {
+    let mut verifier = Verifier::new(program);
+    verifier.storage();
+    verifier.objects();
+    verifier.bodies();
+    verifier.graph();
+    verifier.errors
+}
+
+/// Checks the invariants of the graph of a program in which all others hold.
+pub fn verify_graph(program: &Program) -> Vec<VerifyError> {
+    let mut verifier = Verifier::new(program);
+    verifier.graph();
+    verifier.errors
+}
+
+/// The actions whose body each body is.
+fn owners(program: &Program) -> Vec<Vec<ActionId>> {
     let mut owners = vec![Vec::new(); program.bodies.len()];
     for (index, action) in program.actions.iter().enumerate() {
         if let Some(owners) = owners.get_mut(action.body.index()) {
             owners.push(ActionId(index as u32));
         }
     }
-    let mut verifier = Verifier {
-        program,
-        owners,
-        place: Place::Program,
-        errors: Vec::new(),
-    };
-    verifier.storage();
-    verifier.objects();
-    verifier.bodies();
-    verifier.graph();
-    verifier.errors
+    owners
 }
 
 /// The program, the current place, and the errors found.
@@ -227,6 +234,17 @@ struct Verifier<'a> {
     owners: Vec<Vec<ActionId>>,
     place: Place,
     errors: Vec<VerifyError>,
+}
+
+impl<'a> Verifier<'a> {
+    fn new(program: &'a Program) -> Verifier<'a> {
+        Verifier {
+            program,
+            owners: owners(program),
+            place: Place::Program,
+            errors: Vec::new(),
+        }
+    }
 }
 
 impl Verifier<'_> {

@@ -56,7 +56,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    fn new(location: Location, text: impl Into<String>) -> Refusal {
+    pub(crate) fn new(location: Location, text: impl Into<String>) -> Refusal {
         Refusal {
             location,
             text: text.into(),
