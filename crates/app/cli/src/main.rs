@@ -22,6 +22,7 @@ mod bench_rows;
 mod certificates;
 mod commands;
 mod control_plane;
+mod controller_port;
 mod ctl;
 mod departures_table;
 mod doctor;

@@ -2,6 +2,7 @@
 
 use super::Status;
 use crate::control_plane::{self, Control, ControlOptions};
+use crate::controller_port;
 use crate::entries::{Entries, EntriesOptions};
 use crate::interfaces;
 use crate::link_log::LinkLog;
@@ -24,7 +25,7 @@ use forebay_p4runtime::KeepingStatus;
 use forebay_packet::PortState;
 use forebay_pipeline::DROP_PORT;
 use forebay_pipeline::EXPIRY_PROFILES;
-use forebay_pipeline::{BesideWorkers, FastPath, Pipeline};
+use forebay_pipeline::{BesideWorkers, FastPath};
 use forebay_ports::{Clock, OpenOptions, PortSpec, PresentMeans, run_beside_workers};
 use forebay_switch::SharingConfig;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -212,7 +213,7 @@ pub fn run_with(arguments: &Arguments, extras: &Extras) -> Result<Status> {
     let mut config = arguments.switch.config(&clock)?;
     config.start_ns -= start.clock_ns();
     let workers = arguments.switch.workers(&start.pipeline)?;
-    let cpu_port = arguments.cpu_port(&start.pipeline, &specs)?;
+    let cpu_port = controller_port::of(&arguments.control, &start, &specs)?;
     if let Some(capture) = &arguments.capture {
         check_capture(capture, &specs)?;
     }
@@ -322,17 +323,6 @@ impl Arguments {
     fn ready_when(&self, start: &Start) -> Result<ReadyWhen> {
         let has_program = start.restored.is_some() || self.control.program(self.program.as_deref())?.is_some();
         self.ready.when(&start.pipeline, !has_program)
-    }
-
-    /// The port by which packets go to controllers.
-    fn cpu_port(&self, pipeline: &Pipeline, ports: &[PortSpec]) -> Result<u32> {
-        let cpu_port = self.control.cpu_port(pipeline);
-        if self.control.is_served() && ports.iter().any(|port| port.number == cpu_port) {
-            bail!(
-                "port {cpu_port} is an interface's, and that of the controllers (--cpu-port): give one of them another number"
-            );
-        }
-        Ok(cpu_port)
     }
 
     /// Opens the ports; with the means by which each is reached.

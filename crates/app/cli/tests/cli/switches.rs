@@ -311,3 +311,21 @@ fn ports_of_interfaces_and_of_controllers_differ() {
         ran.stderr
     );
 }
+
+/// Port forwarding has no header for controllers, and here no controller either.
+#[test]
+fn a_port_for_controllers_is_explained() {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../programs/portfwd/portfwd.p4");
+    let said = |more: &[&str]| {
+        let words = ["run", program, "-i", "1@mem:", "--duration", "0.1", "--cpu-port", "7"];
+        let ran = forebay(&[&words[..], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stderr
+    };
+    let expected = "warning: --cpu-port 7 has no effect: no controller can be connected without --grpc or --thrift\n";
+    let stderr = said(&[]);
+    assert!(stderr.contains(expected), "{stderr}");
+    let expected = "note: port 7 of the controllers: the program has no header with @controller_header";
+    let stderr = said(&["--grpc", "127.0.0.1:0"]);
+    assert!(stderr.contains(expected), "{stderr}");
+}
