@@ -12,6 +12,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `source.rs` | [`compile`] and [`check`] for P4 source |
+//! | `fragment.rs` | one message for a file that is only a part of a program |
 //! | `format.rs` | [`Format`]: what a text or a file holds |
 //! | `compiled.rs` | [`read_compiled`] for programs that were compiled before |
 //! | `files.rs` | [`FileSources`]: P4 sources from the file system |
@@ -28,6 +29,7 @@
 mod compiled;
 mod files;
 mod format;
+mod fragment;
 mod source;
 
 pub use compiled::{Precompiled, read_compiled};

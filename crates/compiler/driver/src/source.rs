@@ -2,6 +2,7 @@
 //!
 //! [`compile`] never fails otherwise than by a diagnostic. It opens no file; see [`SourceProvider`].
 
+use crate::fragment::as_one_message;
 use forebay_check::hir;
 use forebay_ir as ir;
 use forebay_p4info::model::P4Info;
@@ -170,9 +171,9 @@ fn parse_and_check(path: &str, options: &Options) -> Checked {
     if !diagnostics.has_errors() {
         diagnostics.extend(messages);
         return Checked {
+            diagnostics: as_one_message(&parsed.program, &parsed.sources, diagnostics),
             sources: parsed.sources,
             typed,
-            diagnostics,
         };
     }
     let errors: HashSet<Span> = diagnostics.iter().map(|message| message.primary.span).collect();
@@ -182,9 +183,9 @@ fn parse_and_check(path: &str, options: &Options) -> Checked {
         }
     }
     Checked {
+        diagnostics: as_one_message(&parsed.program, &parsed.sources, diagnostics),
         sources: parsed.sources,
         typed: None,
-        diagnostics,
     }
 }
 

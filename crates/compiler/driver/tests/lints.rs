@@ -164,3 +164,47 @@ fn a_program_that_lacks_only_its_last_line_is_told_so() {
     assert!(says_so("all.p4"));
     assert!(!says_so("library.p4"));
 }
+
+/// What is meant to be included gives one message when it is taken for a program, and misspelt names give theirs.
+#[test]
+fn a_part_of_a_program_gives_one_message() {
+    let control = r#"
+        control C(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t s) {
+            action drop() { mark_to_drop(s); }
+            table t { key = { hdr.ipv4.dst_addr: lpm; } actions = { drop; } }
+            apply { t.apply(); }
+        }"#;
+    let states = "state a { transition accept; } state b { transition accept; } state c { transition accept; }";
+    let entries = "0x00: set(1); 0x01: set(2); 0x02: set(3);";
+    let whole = format!("{control} V1Switch(C()) main;");
+    let misspelt = "header aa_t { bit<8> a; } struct H { aa_r a; aa_s b; aa_p c; }";
+    let sources = MemorySources::new()
+        .with("control.p4", control)
+        .with("states.p4", states)
+        .with("entries.p4", entries)
+        .with("whole.p4", &whole)
+        .with("misspelt.p4", misspelt);
+    let said = |path: &str| -> Vec<String> {
+        let checked = check(path, &Options::new(&sources));
+        assert!(checked.typed.is_none() && checked.diagnostics.has_errors(), "{path}");
+        (checked.diagnostics.iter().map(|message| message.message.clone())).collect()
+    };
+    let beginning = "this is a part of a program: it has no `main`, and";
+    assert_eq!(
+        said("control.p4"),
+        [format!(
+            "{beginning} does not declare `headers_t`, `meta_t`, `standard_metadata_t`, `lpm`"
+        )]
+    );
+    for path in ["states.p4", "entries.p4"] {
+        assert_eq!(
+            said(path),
+            [format!("{beginning} what stands here is not inside a declaration")]
+        );
+    }
+    for path in ["whole.p4", "misspelt.p4"] {
+        let messages = said(path);
+        assert!(messages.len() >= 3, "{path}: {messages:?}");
+        assert!(!messages.iter().any(|message| message.starts_with(beginning)), "{path}");
+    }
+}

@@ -8,7 +8,7 @@ codes! {
     E0802 UNSUPPORTED_EXTERN: "extern that cannot be executed",
         "The extern function, object or method is declared, but it is not part of the architecture, so there is nothing to execute. The message lists what there is.";
     E0803 NO_MAIN: "program without main",
-        "A program that is to be executed instantiates the architecture's package under the name `main`: V1Switch(MyParser(), MyVerifyChecksum(), MyIngress(), MyEgress(), MyComputeChecksum(), MyDeparser()) main;";
+        "A program that is to be executed instantiates the architecture's package under the name `main`: V1Switch(MyParser(), MyVerifyChecksum(), MyIngress(), MyEgress(), MyComputeChecksum(), MyDeparser()) main; A file that is only included by others has none: name the file that includes it.";
     E0804 UNSUPPORTED_TYPE: "type that cannot be used here",
         "Values of this type cannot be stored, looked at or given by the control plane at this place. Action data are single values: bit<W>, int<W>, bool, enums and types made from them. Registers hold values of a fixed number of bits: these, and structs of them.";
     E0805 NOT_COMPILE_TIME: "value not known at compile time",
