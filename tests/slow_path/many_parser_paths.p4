@@ -29,7 +29,7 @@ struct meta_t {}
 parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
                   inout standard_metadata_t standard_metadata) {
     state start {
-        packet.extract(hdr.input); // some: program too large for the fast path: 128 paths through the parser of at most 64; others are compiled when packets take them
+        packet.extract(hdr.input); // some: 64 of the 128 paths through the parser are compiled at the start, the others when packets take them
         transition choose_0;
     }
 

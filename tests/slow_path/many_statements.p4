@@ -24,7 +24,7 @@ struct meta_t {}
 parser TestParser(packet_in packet, out headers_t hdr, inout meta_t meta,
                   inout standard_metadata_t standard_metadata) {
     state start {
-        packet.extract(hdr.input); // some: program too large for the fast path: more than 6500 statements on 1 of 3 paths through the parser; others are compiled when packets take them, if there are no more than 18000 statements after each
+        packet.extract(hdr.input); // some: 1 of the 3 paths through the parser is compiled at the start with more than 6500 statements, the others when packets take them if no more than 18000 statements follow on each
         transition select(hdr.input.a) {
             1: take_first;
             2: take_second;

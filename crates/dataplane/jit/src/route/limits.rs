@@ -2,7 +2,7 @@
 
 use super::Route;
 use super::obstacles::{Obstacle, ObstacleKind, Stops};
-use super::plan::{LEAVES_MAX, NODES_MAX, PATH_STATEMENTS_MAX, Plan, STATEMENTS_MAX};
+use super::plan::{NODES_MAX, PATH_STATEMENTS_MAX, Plan, STATEMENTS_MAX};
 use forebay_ir::{Location, Program};
 
 /// The numbers of points of a [`Plan`] at which packets take the slow path, by reason.
@@ -12,7 +12,7 @@ pub(crate) struct Limits {
     pub(super) paths: usize,
     /// Branches of the parser's tree beyond [`NODES_MAX`].
     pub(super) nodes_left_out: usize,
-    /// Paths through the parser beyond [`LEAVES_MAX`].
+    /// Paths through the parser beyond [`LEAVES_MAX`](super::plan::LEAVES_MAX).
     pub(super) paths_left_out: usize,
     /// Paths through the parser left out after [`STATEMENTS_MAX`] statements.
     pub(super) paths_without_statements: usize,
@@ -39,44 +39,14 @@ impl Route {
 impl Limits {
     /// What was left out, in words for the user.
     pub(crate) fn obstacles(&self, program: &Program, route: &Route) -> Vec<Obstacle> {
-        let compiled = self.paths;
-        let too_large = [
-            (
-                self.paths_left_out,
-                format!(
-                    "{} paths through the parser of at most {LEAVES_MAX}; others are compiled when packets take them",
-                    compiled + self.paths_left_out
-                ),
-            ),
-            (
-                self.paths_without_statements,
-                format!(
-                    "more than {STATEMENTS_MAX} statements on {compiled} of {} paths through the parser; others are compiled when \
-                     packets take them, if there are no more than {PATH_STATEMENTS_MAX} statements after each",
-                    compiled + self.paths_without_statements + self.paths_left_out
-                ),
-            ),
-            (
-                self.paths_too_large,
-                match self.paths_too_large {
-                    1 => format!("more than {PATH_STATEMENTS_MAX} statements after a path through the parser"),
-                    several => format!(
-                        "more than {PATH_STATEMENTS_MAX} statements after each of {several} paths through the parser"
-                    ),
-                },
-            ),
-            (
-                self.nodes_left_out,
-                format!(
-                    "{} branches on all paths through the parser of at most {NODES_MAX}; others are compiled when packets take them",
-                    NODES_MAX + self.nodes_left_out
-                ),
-            ),
-            (self.endless_paths, "a loop of the parser that does not end".to_owned()),
-        ];
         let parser = route.place_of_parser(program);
-        let too_large = too_large.into_iter().filter(|(count, _)| *count > 0);
-        let mut found: Vec<Obstacle> = too_large.map(|(_, what)| self.too_large(parser, &what)).collect();
+        let later = self
+            .compiled_later()
+            .into_iter()
+            .map(|what| self.too_large(parser, what));
+        let mut found: Vec<Obstacle> = later.collect();
+        let never = self.never_compiled().into_iter();
+        found.extend(never.map(|what| self.too_large(parser, format!("program too large for the fast path: {what}"))));
         if self.paths_that_miss > 0 {
             found.push(self.misses(program, route));
         }
@@ -98,6 +68,57 @@ impl Limits {
         found
     }
 
+    /// What is compiled when packets come, in words for the user.
+    fn compiled_later(&self) -> Vec<String> {
+        let compiled = self.paths;
+        let all = compiled + self.paths_left_out + self.paths_without_statements + self.paths_too_large;
+        let paths = |why: &str, condition: &str| {
+            let first = match compiled {
+                0 => format!("none of the {all} paths through the parser is"),
+                1 => format!("1 of the {all} paths through the parser is"),
+                several => format!("{several} of the {all} paths through the parser are"),
+            };
+            let others = match compiled {
+                0 => "each when packets take it",
+                _ => "the others when packets take them",
+            };
+            format!("{first} compiled at the start{why}, {others}{condition}")
+        };
+        let mut said = Vec::new();
+        if self.paths_left_out > 0 {
+            said.push(paths("", ""));
+        }
+        if self.paths_without_statements > 0 {
+            said.push(paths(
+                &format!(" with more than {STATEMENTS_MAX} statements"),
+                &format!(" if no more than {PATH_STATEMENTS_MAX} statements follow on each"),
+            ));
+        }
+        if self.nodes_left_out > 0 {
+            said.push(format!(
+                "{NODES_MAX} of the {} branches on all paths through the parser are compiled at the start, the others when \
+                 packets take them",
+                NODES_MAX + self.nodes_left_out
+            ));
+        }
+        said
+    }
+
+    /// What is too large to be compiled at any time.
+    fn never_compiled(&self) -> Vec<String> {
+        let statements = match self.paths_too_large {
+            0 => None,
+            1 => Some(format!(
+                "more than {PATH_STATEMENTS_MAX} statements after a path through the parser"
+            )),
+            several => Some(format!(
+                "more than {PATH_STATEMENTS_MAX} statements after each of {several} paths through the parser"
+            )),
+        };
+        let endless = (self.endless_paths > 0).then(|| "a loop of the parser that does not end".to_owned());
+        statements.into_iter().chain(endless).collect()
+    }
+
     /// The packets on paths that are not compiled: all of them if no path is.
     fn stops(&self) -> Stops {
         match self.paths {
@@ -106,12 +127,12 @@ impl Limits {
         }
     }
 
-    fn too_large(&self, location: Location, what: &str) -> Obstacle {
+    fn too_large(&self, location: Location, text: String) -> Obstacle {
         Obstacle {
             kind: ObstacleKind::TooLarge,
             stops: self.stops(),
             location,
-            text: format!("program too large for the fast path: {what}"),
+            text,
         }
     }
 
