@@ -83,17 +83,13 @@ impl Suite {
                 "error"
             }
         };
-        let messages = test.messages();
-        let first = messages
-            .first()
-            .map_or("", String::as_str)
-            .lines()
-            .next()
-            .unwrap_or_default();
+        let mut messages = test.messages();
+        let first = messages.first().and_then(|message| message.lines().next());
+        let first = escaped(first.unwrap_or_default());
+        messages.extend(test.notes());
         let _ = writeln!(
             self.cases,
-            "    <testcase classname=\"{class}\" name=\"{name}\">\n      <{element} message=\"{}\">{}</{element}>\n    </testcase>",
-            escaped(first),
+            "    <testcase classname=\"{class}\" name=\"{name}\">\n      <{element} message=\"{first}\">{}</{element}>\n    </testcase>",
             escaped(&messages.join("\n"))
         );
     }
@@ -118,7 +114,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_stf::{Failure, FailureKind, Outcome};
+    use forebay_stf::{Failure, FailureKind, Note, Outcome};
 
     #[test]
     fn what_failed_stands_in_its_case() {
@@ -127,8 +123,13 @@ mod tests {
             kind: FailureKind::Missing,
             message: "port 2 & more".to_string(),
         };
+        let dropped = Note {
+            line: None,
+            message: "packets dropped for ingress_drop: 2".to_string(),
+        };
         let outcome = |failures| Outcome {
             failures,
+            notes: vec![dropped.clone()],
             ..Outcome::default()
         };
         let ran = |path: &str, failures| Ran {
@@ -149,5 +150,7 @@ mod tests {
             text.contains("<failure message=\"b.stf:14: port 2 &amp; more\">"),
             "{text}"
         );
+        let said = "port 2 &amp; more\nnote: packets dropped for ingress_drop: 2</failure>";
+        assert!(text.contains(said), "{text}");
     }
 }

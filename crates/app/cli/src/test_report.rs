@@ -52,6 +52,13 @@ impl Ran {
         }
     }
 
+    /// What is worth knowing beside that, such as why packets were dropped.
+    pub fn notes(&self) -> Vec<String> {
+        let file = self.path.display().to_string();
+        let notes = self.outcome.iter().flat_map(|outcome| &outcome.notes);
+        notes.map(|note| format!("note: {}", note.in_file(&file))).collect()
+    }
+
     /// A line for the test, and below it what failed and what is worth knowing.
     pub fn text(&self, detail: Detail) -> String {
         let verdict = match self.status() {
@@ -65,9 +72,25 @@ impl Ran {
             Err(error) => {
                 let _ = writeln!(text, "\n{}", indented(error));
             }
-            Ok(outcome) => write_outcome(&mut text, &self.path.display().to_string(), outcome, detail),
+            Ok(outcome) => self.write_outcome(&mut text, outcome, detail),
         }
         text
+    }
+
+    fn write_outcome(&self, text: &mut String, outcome: &Outcome, detail: Detail) {
+        let _ = writeln!(
+            text,
+            " (packets: {} in, {} out)",
+            outcome.packets_in, outcome.packets_out
+        );
+        let notes = if detail == Detail::Verbose || !outcome.passed() {
+            self.notes()
+        } else {
+            Vec::new()
+        };
+        for line in self.messages().into_iter().chain(notes) {
+            let _ = writeln!(text, "{}", indented(&line));
+        }
     }
 
     /// The same as an object.
@@ -79,22 +102,6 @@ impl Ran {
         json["program"] = json!(program.display().to_string());
         json["test"] = json!(self.path.display().to_string());
         json
-    }
-}
-
-fn write_outcome(text: &mut String, file: &str, outcome: &Outcome, detail: Detail) {
-    let _ = writeln!(
-        text,
-        " (packets: {} in, {} out)",
-        outcome.packets_in, outcome.packets_out
-    );
-    for failure in &outcome.failures {
-        let _ = writeln!(text, "{}", indented(&failure.in_file(file)));
-    }
-    if detail == Detail::Verbose || !outcome.passed() {
-        for note in &outcome.notes {
-            let _ = writeln!(text, "{}", indented(&format!("note: {}", note.in_file(file))));
-        }
     }
 }
 
