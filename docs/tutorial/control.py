@@ -7,8 +7,16 @@ Needs finsy (docs/tutorial.md says how to install it), and out/p4info.txtpb, whi
 import argparse
 import asyncio
 import pathlib
+import sys
 
-import finsy as fy
+try:
+    import finsy as fy
+except ModuleNotFoundError as error:
+    raise SystemExit(
+        f"{error.name} is missing: `python3 -m venv env && env/bin/pip install finsy==0.30` installs it; then `env/bin/python {sys.argv[0]} ...`"
+    ) from None
+
+P4INFO = pathlib.Path("out/p4info.txtpb")
 
 
 def entry(port):
@@ -17,7 +25,7 @@ def entry(port):
 
 
 async def main(ports):
-    options = fy.SwitchOptions(p4info=pathlib.Path("out/p4info.txtpb"))
+    options = fy.SwitchOptions(p4info=P4INFO)
     async with fy.Switch("filter", "127.0.0.1:9559", options) as switch:
         await switch.delete_all()
         await switch.insert([entry(port) for port in ports])
@@ -33,4 +41,7 @@ async def main(ports):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ports", type=int, nargs="+", metavar="PORT")
-    fy.run(main(parser.parse_args().ports))
+    arguments = parser.parse_args()
+    if not P4INFO.exists():
+        raise SystemExit(f"{P4INFO} is missing: `forebay build docs/tutorial/filter.p4 -o out` writes it")
+    fy.run(main(arguments.ports))

@@ -7,7 +7,12 @@ import subprocess
 import sys
 
 FUNCTIONS = pathlib.Path(__file__).resolve().parents[1]
-WITHOUT_SCAPY = "import runpy, sys; sys.modules['scapy'] = None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+ROOT = FUNCTIONS.parent
+
+
+def without(module):
+    """A program that runs the one of its first argument as if the module was not installed."""
+    return f"import runpy, sys; sys.modules['{module}'] = None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 
 
 def said(*words):
@@ -28,7 +33,10 @@ def expect(message, part):
 def main():
     makers = sorted(FUNCTIONS.glob("*/make_tests.py"))
     for script in [FUNCTIONS / "int" / "send.py", FUNCTIONS / "int" / "collect.py", *makers]:
-        expect(said("-c", WITHOUT_SCAPY, script), "scapy is missing")
+        expect(said("-c", without("scapy"), script), "scapy is missing")
+    controls = sorted(ROOT.glob("functions/*/control.py")) + sorted(ROOT.glob("programs/*/control.py"))
+    for script in [ROOT / "docs" / "tutorial" / "control.py", *controls]:
+        expect(said("-c", without("finsy"), script), "finsy is missing")
     # 192.0.2.1 is an address for documents: no machine has it.
     expect(said(FUNCTIONS / "iot_mapping" / "messages.py", "--bind", "192.0.2.1"), "`ip address`")
     expect(said(FUNCTIONS / "iot_mapping" / "messages.py", "--port", "99999"), "0-65535")
