@@ -114,9 +114,10 @@ pub fn check(path: &str, options: &Options) -> Checked {
     if let Some(typed) = &checked.typed
         && forebay_lower::is_executable(typed)
     {
-        let (_, of_lowering) = forebay_lower::lower(typed, &checked.sources);
+        let (lowered, of_lowering) = forebay_lower::lower(typed, &checked.sources);
+        let of_ports = lowered.and_then(|lowered| forebay_lower::without_port(typed, &lowered));
         let (_, of_p4info) = forebay_lower::p4info(typed, &checked.sources);
-        for message in of_lowering.iter().chain(of_p4info.iter()) {
+        for message in of_lowering.iter().chain(of_p4info.iter()).chain(&of_ports) {
             checked.diagnostics.push(as_seen_by_check(message.clone()));
         }
         if checked.diagnostics.has_errors() {

@@ -208,3 +208,112 @@ fn a_part_of_a_program_gives_one_message() {
         assert!(!messages.iter().any(|message| message.starts_with(beginning)), "{path}");
     }
 }
+
+/// Every packet of such a program leaves by port 0.
+#[test]
+fn a_program_that_chooses_no_port_is_told_so() {
+    let program = |actions: &str, apply: &str| {
+        format!(
+            r#"
+            #include <core.p4>
+            #include <v1model.p4>
+            header h_t {{ bit<32> a; }}
+            struct H {{ h_t h; }}
+            struct M {{ }}
+            parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {{
+                state start {{ p.extract(h.h); transition accept; }}
+            }}
+            control V(inout H h, inout M m) {{ apply {{ }} }}
+            control I(inout H h, inout M m, inout standard_metadata_t s) {{
+                {actions}
+                table t {{ key = {{ h.h.a: exact; }} actions = {{ act; NoAction; }} }}
+                apply {{ t.apply(); {apply} }}
+            }}
+            control E(inout H h, inout M m, inout standard_metadata_t s) {{ apply {{ }} }}
+            control D(packet_out p, in H h) {{ apply {{ p.emit(h.h); }} }}
+            V1Switch(P(), V(), I(), E(), V(), D()) main;"#
+        )
+    };
+    let said = |actions: &str, apply: &str| {
+        let sources = MemorySources::new().with("main.p4", &program(actions, apply));
+        let checked = check("main.p4", &Options::new(&sources));
+        assert!(checked.typed.is_some(), "{actions} {apply}");
+        let mut messages = checked.diagnostics.iter();
+        let warning = messages.find(|message| message.code.as_str() == "W0815");
+        warning.map(|warning| warning.message.clone())
+    };
+    let message = |packets: &str| {
+        Some(format!(
+            "nothing writes `egress_spec` or `mcast_grp`: {packets} leaves by port 0"
+        ))
+    };
+    assert_eq!(said("action act() { h.h.a = 1; }", ""), message("every packet"));
+    assert_eq!(
+        said("action act() { mark_to_drop(s); }", ""),
+        message("every packet that is not dropped")
+    );
+    for (actions, apply) in [
+        ("action act(bit<9> port) { s.egress_spec = port; }", ""),
+        ("action act() { s.mcast_grp = 1; }", ""),
+        ("action act() { h.h.a = 1; }", "s.egress_spec = 0;"),
+        ("action act() { h.h.a = 1; }", "mark_to_drop(s);"),
+    ] {
+        assert_eq!(said(actions, apply), None, "{actions} {apply}");
+    }
+}
+
+/// Ingress of PSA drops every packet unless it is told otherwise.
+#[test]
+fn a_psa_program_that_sends_nothing_is_told_so() {
+    let program = |apply: &str| {
+        format!(
+            r#"
+            #include <core.p4>
+            #include <psa.p4>
+            header h_t {{ bit<8> a; }}
+            struct H {{ h_t h; }}
+            struct M {{ }}
+            struct none_t {{ }}
+            parser IP(packet_in p, out H h, inout M m, in psa_ingress_parser_input_metadata_t i, in none_t r, in none_t c) {{
+                state start {{ p.extract(h.h); transition accept; }}
+            }}
+            control I(inout H h, inout M m, in psa_ingress_input_metadata_t i, inout psa_ingress_output_metadata_t ostd) {{
+                action drop() {{ ingress_drop(ostd); }}
+                table t {{ key = {{ h.h.a: exact; }} actions = {{ drop; NoAction; }} }}
+                apply {{ t.apply(); {apply} }}
+            }}
+            control ID(packet_out p, out none_t c, out none_t r, out none_t n, inout H h, in M m, in psa_ingress_output_metadata_t i) {{
+                apply {{ p.emit(h); }}
+            }}
+            parser EP(packet_in p, out H h, inout M m, in psa_egress_parser_input_metadata_t i, in none_t n, in none_t c, in none_t d) {{
+                state start {{ p.extract(h.h); transition accept; }}
+            }}
+            control E(inout H h, inout M m, in psa_egress_input_metadata_t i, inout psa_egress_output_metadata_t o) {{ apply {{ }} }}
+            control ED(packet_out p, out none_t c, out none_t r, inout H h, in M m, in psa_egress_output_metadata_t o,
+                       in psa_egress_deparser_input_metadata_t d) {{
+                apply {{ p.emit(h); }}
+            }}
+            IngressPipeline(IP(), I(), ID()) ip;
+            EgressPipeline(EP(), E(), ED()) ep;
+            PSA_Switch(ip, PacketReplicationEngine(), ep, BufferingQueueingEngine()) main;"#
+        )
+    };
+    let said = |apply: &str| {
+        let sources = MemorySources::new().with("main.p4", &program(apply));
+        let checked = check("main.p4", &Options::new(&sources));
+        assert!(checked.typed.is_some(), "{apply}");
+        checked
+            .diagnostics
+            .iter()
+            .any(|message| message.code.as_str() == "W0815")
+    };
+    assert!(said(""));
+    for apply in [
+        "send_to_port(ostd, (PortId_t) 1);",
+        "multicast(ostd, (MulticastGroup_t) 1);",
+        "ostd.drop = h.h.a == 1;",
+        "ingress_drop(ostd);",
+    ] {
+        assert!(!said(apply), "{apply}");
+    }
+}

@@ -59,6 +59,7 @@ mod p4info;
 mod parser;
 mod place;
 mod portability;
+mod portless;
 mod select;
 mod stack;
 mod stale;
@@ -117,6 +118,11 @@ pub fn portability(program: &hir::Program) -> Diagnostics {
 /// takes and instantiates none: it is correct, and nothing of it is executed.
 pub fn misnamed_main(program: &hir::Program) -> Option<Diagnostic> {
     architecture::misnamed_main(program)
+}
+
+/// A warning for a program, as [`lower`] has made it, of which no packet is given a port.
+pub fn without_port(program: &hir::Program, lowered: &ir::Program) -> Option<Diagnostic> {
+    portless::warning(program, lowered)
 }
 
 /// Whether `main` instantiates a package of an architecture that [`lower`] supports. A program without `main`, or for
