@@ -9,8 +9,9 @@ use forebay_files::{Report, read_compiled, with_bundle, with_options};
 use forebay_ir::Program;
 use forebay_p4runtime::Bundle;
 use forebay_pipeline::{FastPath, PassSet, Pipeline};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A program and how to read it.
 #[derive(clap::Args)]
@@ -91,14 +92,32 @@ impl ProgramArguments {
 }
 
 impl CompileOptions {
-    /// As the library of files takes them.
+    /// As the library of files takes them. Folders that are not there are warned of.
     fn of_files(&self) -> forebay_files::CompileOptions {
+        warn_of_absent(&self.include);
         forebay_files::CompileOptions {
             include: self.include.clone(),
             define: self.define.clone(),
             strict: self.strict,
             colour: output::colour(),
         }
+    }
+}
+
+/// Warns of folders for `#include` that are none, of each once: a misspelt one is not missed where another folder has
+/// files of the same names.
+fn warn_of_absent(folders: &[String]) {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    for folder in folders {
+        if Path::new(folder).is_dir() || !WARNED.lock().is_ok_and(|mut warned| warned.insert(folder.clone())) {
+            continue;
+        }
+        let why = if Path::new(folder).exists() {
+            "it is no folder"
+        } else {
+            "there is no such folder"
+        };
+        output::warning(&format!("-I {folder}: {why}"));
     }
 }
 

@@ -100,6 +100,20 @@ fn a_program_in_p4() {
     );
 }
 
+/// A folder for `#include` that is misspelt is not missed where another one has the file.
+#[test]
+fn folders_that_are_not_there_are_warned_of() {
+    let folder = folder();
+    let program = write(folder.path(), "reflector.p4", REFLECTOR);
+    let file = write(folder.path(), "port.p4", "#define PORT 5\n");
+    let test = write(folder.path(), "five.stf", "packet 0 abcd\nexpect 5 abcd$\n");
+    let ran = forebay(&["test", &program, &test, "-I", "no/such/folder", "-I", &file]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let expected =
+        format!("warning: -I no/such/folder: there is no such folder\nwarning: -I {file}: it is no folder\n");
+    assert_eq!(ran.stderr, expected);
+}
+
 #[test]
 fn mistakes_in_p4_as_text_and_json() {
     let folder = folder();
