@@ -130,6 +130,54 @@ fn operators_are_found_wherever_an_expression_may_stand() {
     assert_eq!(said.count(), 5);
 }
 
+/// Constructor parameters, and variables of loops that are unrolled, are constants for every target.
+#[test]
+fn constants_of_elaboration_are_portable() {
+    let program = r#"
+        #include <core.p4>
+        #include <v1model.p4>
+        const bit<8> N = 3;
+        header h_t { bit<32> a; }
+        struct H { h_t h; h_t[4] stack; }
+        struct M { }
+        parser Sub(packet_in p, out H h)(bit<32> which) {
+            state start { p.extract(h.h); transition select(h.h.a) { which: accept; default: more; } }
+            state more { p.extract(h.stack.next); p.extract(h.stack.next); transition accept; }
+        }
+        parser P(packet_in p, out H h, inout M m, inout standard_metadata_t s) {
+            Sub(7) sub;
+            state start { sub.apply(p, h); transition accept; }
+        }
+        control V(inout H h, inout M m) { apply { } }
+        control Shift(inout H h)(bit<8> amount) {
+            apply {
+                h.h.a = (h.h.a << amount) >> (amount + 1);
+                h.stack[amount].a = 1;
+                for (bit<8> i in 0 .. amount) { h.stack[i].a = h.h.a << i; }
+                for (bit<8> i = 0; i < N; i = i + 1) { h.stack[i].a = 2; }
+                for (bit<8> i = 0; N > i; i = i + 1) { h.stack[(bit<2>) i].a = 2; }
+            }
+        }
+        control I(inout H h, inout M m, inout standard_metadata_t s) {
+            Shift(3) shift;
+            apply { s.egress_spec = 1; shift.apply(h); }
+        }
+        control E(inout H h, inout M m, inout standard_metadata_t s) { apply { } }
+        control D(packet_out p, in H h) { apply { p.emit(h); } }
+        V1Switch(P(), V(), I(), E(), V(), D()) main;
+    "#;
+    let said = |program: &str| -> Vec<String> {
+        let sources = MemorySources::new().with("main.p4", program);
+        let checked = check("main.p4", &Options::new(&sources)).with_portability();
+        assert!(checked.typed.is_some());
+        let lints = checked.diagnostics.iter().filter(|said| said.code.as_str() > "W085");
+        lints.map(|said| said.message.clone()).collect()
+    };
+    assert_eq!(said(program), Vec::<String>::new());
+    let unbounded = said(&program.replace("i in 0 .. amount", "i in 0 .. h.h.a[7:0]"));
+    assert_eq!(unbounded.len(), 3, "the loop, an index and a shift: {unbounded:?}");
+}
+
 #[test]
 fn strict_makes_warnings_errors() {
     let text = PROGRAM

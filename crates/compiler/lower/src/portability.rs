@@ -6,14 +6,14 @@
 
 use forebay_check::hir::{
     Block, Call, Callee, CompositeId, Control, Expr, ExprKind, KeySet, Link, Local, Node, Program, State, Statement,
-    StatementKind, TableId, Transition, Type, calls, nodes,
+    StatementKind, TableId, Transition, Type, VarId, VarKind, calls, nodes,
 };
 use forebay_check::size::size_in_bits;
 use forebay_syntax::ast::{BinaryOp, CompositeKind};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::{Diagnostic, Diagnostics};
 use forebay_syntax::source::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Bytes that BMv2 keeps free in front of a packet.
@@ -33,6 +33,8 @@ struct Lints<'a> {
     program: &'a Program,
     /// Where each table is applied.
     applied: BTreeMap<TableId, Vec<Span>>,
+    /// Variables of loops with constant bounds: constants once the loops are unrolled.
+    unrolled: BTreeSet<VarId>,
     found: Diagnostics,
 }
 
@@ -41,6 +43,7 @@ pub fn lints(program: &Program) -> Diagnostics {
     let mut lints = Lints {
         program,
         applied: BTreeMap::new(),
+        unrolled: BTreeSet::new(),
         found: Diagnostics::new(),
     };
     for function in &program.functions {
@@ -144,16 +147,33 @@ impl<'a> Lints<'a> {
             })
     }
 
+    /// Whether a value is a constant when the program has been elaborated and its loops are unrolled.
+    fn is_known(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Int(_) | ExprKind::Bool(_) => true,
+            ExprKind::Var(id) => {
+                matches!(self.program.vars[id.index()].kind, VarKind::Constructor) || self.unrolled.contains(id)
+            }
+            ExprKind::Unary(_, operand) | ExprKind::Cast(operand) | ExprKind::Slice(operand, ..) => {
+                self.is_known(operand)
+            }
+            ExprKind::Binary(first, links) => {
+                self.is_known(first) && links.iter().all(|link| self.is_known(&link.right))
+            }
+            _ => false,
+        }
+    }
+
     fn statement(&mut self, statement: &Statement) {
-        let is_constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
         let has_bounds = match &statement.kind {
-            StatementKind::ForRange { low, high, .. } => is_constant(low) && is_constant(high),
-            StatementKind::For { condition, .. } => match &condition.kind {
-                ExprKind::Binary(first, links) => {
-                    matches!(&links[..], [_] if is_constant(first)) || is_constant(&links[links.len() - 1].right)
-                }
-                _ => false,
-            },
+            StatementKind::ForRange {
+                variable, low, high, ..
+            } => {
+                let has_bounds = self.is_known(low) && self.is_known(high);
+                self.unrolled.extend(has_bounds.then_some(*variable));
+                has_bounds
+            }
+            StatementKind::For { condition, .. } => self.is_bounded(condition),
             _ => true,
         };
         if !has_bounds {
@@ -165,6 +185,23 @@ impl<'a> Lints<'a> {
                 "give it constant bounds, so that it can be unrolled",
             );
         }
+    }
+
+    /// Whether a loop with this condition compares with a constant, as with `i < 4`; then `i` is one in each round.
+    fn is_bounded(&mut self, condition: &Expr) -> bool {
+        let ExprKind::Binary(first, links) = &condition.kind else {
+            return false;
+        };
+        let last = &links[links.len() - 1].right;
+        let compared = match &links[..] {
+            [_] if self.is_known(last) => Some(&**first),
+            [_] if self.is_known(first) => Some(last),
+            _ => None,
+        };
+        if let Some(ExprKind::Var(variable)) = compared.map(|compared| &compared.kind) {
+            self.unrolled.insert(*variable);
+        }
+        compared.is_some() || self.is_known(last)
     }
 
     fn expr(&mut self, expr: &Expr) {
@@ -179,7 +216,7 @@ impl<'a> Lints<'a> {
             ExprKind::Binary(first, links) => {
                 let mut left = Some(&**first);
                 for link in links {
-                    if let Some((what, hint)) = unlike_tofino(left.take(), link) {
+                    if let Some((what, hint)) = self.unlike_tofino(left.take(), link) {
                         // p4c replaces powers of 2 by shifts and masks, and computes constants.
                         if matches!(link.op, BinaryOp::Div | BinaryOp::Mod) {
                             self.warn(Target::Bmv2, link.span, what.to_string(), hint);
@@ -188,7 +225,7 @@ impl<'a> Lints<'a> {
                     }
                 }
             }
-            ExprKind::Index(base, index) if !matches!(index.kind, ExprKind::Int(_)) => {
+            ExprKind::Index(base, index) if !self.is_known(index) => {
                 if matches!(base.ty, Type::Stack(..)) {
                     let message = "an index that is known only at run time".to_string();
                     self.warn(Target::Tofino, expr.span, message, "use constants as indices");
@@ -203,7 +240,7 @@ impl<'a> Lints<'a> {
             KeySet::Value(value) | KeySet::Mask(value, _) => value,
             _ => return,
         };
-        if matches!(value.kind, ExprKind::Var(_) | ExprKind::Field(..)) {
+        if matches!(value.kind, ExprKind::Var(_) | ExprKind::Field(..)) && !self.is_known(value) {
             let message = "a case of a `select` that is known only at run time".to_string();
             self.warn(
                 Target::Bmv2,
@@ -337,24 +374,23 @@ impl<'a> Lints<'a> {
             }
         }
     }
-}
 
-/// Why Tofino cannot compute an operator with these operands, and what to do; `left` is `None` if it is a result.
-fn unlike_tofino(left: Option<&Expr>, link: &Link) -> Option<(&'static str, &'static str)> {
-    let constant = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
-    let power = |expr: &Expr| match &expr.kind {
-        ExprKind::Int(value) => value.magnitude().count_ones() <= 1,
-        _ => false,
-    };
-    match link.op {
-        BinaryOp::Mul if !left.is_some_and(power) && !power(&link.right) => {
-            Some(("multiplication", "multiply by powers of 2"))
+    /// Why Tofino cannot compute an operator with these operands, and what to do; `left` is `None` if it is a result.
+    fn unlike_tofino(&self, left: Option<&Expr>, link: &Link) -> Option<(&'static str, &'static str)> {
+        let power = |expr: &Expr| match &expr.kind {
+            ExprKind::Int(value) => value.magnitude().count_ones() <= 1,
+            _ => false,
+        };
+        match link.op {
+            BinaryOp::Mul if !left.is_some_and(power) && !power(&link.right) => {
+                Some(("multiplication", "multiply by powers of 2"))
+            }
+            BinaryOp::Div | BinaryOp::Mod if !power(&link.right) => Some(("division", "divide by powers of 2")),
+            BinaryOp::Shl | BinaryOp::Shr if !self.is_known(&link.right) => Some((
+                "a shift by an amount that is known only at run time",
+                "shift by constants",
+            )),
+            _ => None,
         }
-        BinaryOp::Div | BinaryOp::Mod if !power(&link.right) => Some(("division", "divide by powers of 2")),
-        BinaryOp::Shl | BinaryOp::Shr if !constant(&link.right) => Some((
-            "a shift by an amount that is known only at run time",
-            "shift by constants",
-        )),
-        _ => None,
     }
 }
