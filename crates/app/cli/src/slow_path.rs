@@ -41,9 +41,8 @@ impl Elsewhere {
     }
 }
 
-/// The obstacles of a program as a note for people, without "note: "; nothing when specialised code takes all
-/// packets.
-pub fn note(pipeline: &Pipeline) -> Option<String> {
+/// The obstacles of a program as notes for people, without "note: "; none when specialised code takes all packets.
+pub fn notes(pipeline: &Pipeline) -> Vec<String> {
     let obstacles = pipeline.obstacles();
     let sentences = |stops, elsewhere| -> Vec<String> {
         let is_one = |obstacle: &&Obstacle| obstacle.stops == stops && Elsewhere::of(obstacle) == elsewhere;
@@ -54,20 +53,13 @@ pub fn note(pipeline: &Pipeline) -> Option<String> {
     let kinds = kinds
         .into_iter()
         .flat_map(|kind| Elsewhere::ALL.map(|elsewhere| (kind, elsewhere)));
-    let mut text = String::new();
-    for ((stops, which), elsewhere) in kinds {
+    let notes = kinds.map(|((stops, which), elsewhere)| {
         let sentences = sentences(stops, elsewhere);
-        if sentences.is_empty() {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        let listed = listed(&sentences);
         let (words, times) = (elsewhere.words(), elsewhere.times_slower());
-        let _ = write!(text, "{words}{which}, {times} times slower or more:{listed}");
-    }
-    (!text.is_empty()).then_some(text)
+        let listed = (!sentences.is_empty()).then(|| listed(&sentences))?;
+        Some(format!("{words}{which}, {times} times slower or more:{listed}"))
+    });
+    notes.flatten().collect()
 }
 
 /// One after the colon, several below it.

@@ -112,7 +112,7 @@ impl Statistics {
             return;
         }
         self.noted = program;
-        if let Some(note) = slow_path::note(pipeline) {
+        for note in slow_path::notes(pipeline) {
             self.leave_shown();
             output::note(&note);
         }

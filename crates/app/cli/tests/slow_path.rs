@@ -69,3 +69,25 @@ fn every_obstacle_is_said_with_its_line() {
     }
     assert!(count >= 10, "{count} programs");
 }
+
+/// A program with obstacles of two kinds gives two notes, each a message of its own.
+#[test]
+fn each_way_of_packets_has_a_note() {
+    let program = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../tests/slow_path/state_and_copies.p4"
+    );
+    let output = folder();
+    let ran = forebay(&["build", program, "-o", &output.path().to_string_lossy()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for beginning in [
+        "note: general code, 4 times slower or more: ",
+        "note: slow path for some packets, 10 times slower or more:",
+    ] {
+        assert!(
+            ran.stderr.lines().any(|line| line.starts_with(beginning)),
+            "{beginning}: {}",
+            ran.stderr
+        );
+    }
+}

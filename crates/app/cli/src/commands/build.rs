@@ -128,7 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
             "passes": times.flatten().map(|times| passes::json(&times)),
         }))?;
     } else {
-        if let Some(note) = note(&pipeline) {
+        for note in notes(&pipeline) {
             output::note(&note);
         }
         if let Some(resources) = &resources {
@@ -147,10 +147,10 @@ pub fn run(arguments: &Arguments) -> Result<Status> {
 }
 
 /// Why `forebay run` does not serve packets of this program as fast as it can, if so.
-fn note(pipeline: &Result<Arc<Pipeline>>) -> Option<String> {
+fn notes(pipeline: &Result<Arc<Pipeline>>) -> Vec<String> {
     match pipeline {
-        Ok(pipeline) => slow_path::note(pipeline),
-        Err(error) => Some(format!("forebay run cannot execute it: {error:#}")),
+        Ok(pipeline) => slow_path::notes(pipeline),
+        Err(error) => vec![format!("forebay run cannot execute it: {error:#}")],
     }
 }
 
