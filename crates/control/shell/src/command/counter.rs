@@ -21,7 +21,7 @@ pub(super) const FORMS: &[Form] = &[
     },
     Form {
         words: "counter read",
-        arguments: "COUNTER [INDEX | FROM..TO]",
+        arguments: "COUNTER [INDEX | FROM..TO | default]",
         about: "what was counted; of a direct counter, for each entry of its table",
         places: &[Place::Counter, Place::Other],
         options: &[],
@@ -29,7 +29,7 @@ pub(super) const FORMS: &[Form] = &[
     },
     Form {
         words: "counter reset",
-        arguments: "COUNTER [INDEX | FROM..TO]",
+        arguments: "COUNTER [INDEX | FROM..TO | default]",
         about: "sets it to 0",
         places: &[Place::Counter, Place::Other],
         options: &[],
