@@ -6,12 +6,13 @@ use crate::setup::Reader;
 use crate::test_file::{DelayEntry, ImpairmentEntry, TestFile};
 use forebay_sim::number;
 
-/// The impairments of a file, by the numbers of their ports.
-pub(crate) fn impairments(file: &TestFile, ports: &[u32], reader: &mut Reader<'_>) -> Vec<(u32, Impairment)> {
+/// The impairments of a file, by the numbers of their ports. `ports` are those of the traffic; they are not known while the
+/// program is not.
+pub(crate) fn impairments(file: &TestFile, ports: Option<&[u32]>, reader: &mut Reader<'_>) -> Vec<(u32, Impairment)> {
     let mut all: Vec<(u32, Impairment)> = Vec::new();
     for entry in &file.impairment {
         let (port, span) = (*entry.port.get_ref(), entry.port.span());
-        if !ports.contains(&port) {
+        if ports.is_some_and(|ports| !ports.contains(&port)) {
             reader.wrong(span, format!("no traffic uses port {port}"));
         } else if all.iter().any(|(own, _)| *own == port) {
             reader.wrong(span, format!("port {port} has two impairments; write one"));

@@ -130,7 +130,8 @@ impl Test {
         if let Some(reached) = reached.filter(|_| reader.problems.is_empty() && is_checked(&file, loaded.as_ref())) {
             expectations::check(&file, &streams, &reached, &ports, &mut reader);
         }
-        let impairments = impairments(&file, &ports, &mut reader);
+        let knows_ports = loaded.is_some() || file.device.program.is_none();
+        let impairments = impairments(&file, knows_ports.then_some(&ports[..]), &mut reader);
         let of_file = file.device.metrics.as_ref().map(|address| address.get_ref());
         let metrics = overrides.metrics.as_ref().or(of_file).cloned();
         match target {

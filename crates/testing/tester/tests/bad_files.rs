@@ -210,6 +210,10 @@ fn devices() {
         "[[impairment]]\nport = 9\n[[traffic]]",
         "7: no traffic uses port 9",
     );
+    // Where the traffic goes is not known without the program.
+    let unread = GOOD.replace("programs/l3fwd/l3fwd.p4", "nothing.p4");
+    let found = problems(&unread.replace("[[traffic]]", "[[impairment]]\nport = 9\n[[traffic]]"));
+    assert!(found.contains("4: ") && !found.contains("no traffic uses"), "{found}");
     wrong(
         "[[traffic]]",
         "[[impairment]]\nport = 2\nloss = 2\n[[traffic]]",
