@@ -19,7 +19,16 @@ pub fn read(path: &Path) -> Result<Test> {
 pub fn parse(path: &Path, text: &str) -> Result<Test> {
     forebay_entries::parse(text).map_err(|errors| {
         let lines = errors.iter().map(|error| format!("{}:{error}", path.display()));
-        anyhow!("this is no STF file{}", listed(lines.collect()))
+        let commands = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let what = if errors.len() < commands.count() {
+            "the STF file is not written correctly"
+        } else {
+            "this is no STF file"
+        };
+        anyhow!("{what}{}", listed(lines.collect()))
     })
 }
 

@@ -148,6 +148,23 @@ fn results_are_in_their_file_though_nobody_reads_the_output() {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "it is known before the tests");
 }
 
+/// One line that is wrong does not make a file of commands something else.
+#[test]
+fn a_mistake_in_a_test_is_one_of_its_line() {
+    let folder = folder();
+    let said = |name: &str, text: &str| {
+        let test = write(folder.path(), name, text);
+        let ran = forebay(&["test", &program(), &test]);
+        assert_eq!(ran.code, 2, "{}", ran.stdout);
+        ran.stdout
+    };
+    let one = said("one.stf", "# a comment\npacket 0 00\npackt 0 00\n");
+    assert!(one.contains("the STF file is not written correctly\n"), "{one}");
+    assert!(one.contains("one.stf:3:1: there is no command `packt`"), "{one}");
+    let none = said("none.stf", "# Title\nSome text.\n");
+    assert!(none.contains("this is no STF file\n"), "{none}");
+}
+
 /// A program in P4 that sends every packet to the port that `port.p4` and `PORT` say.
 const REFLECTOR: &str = r#"
 #include <core.p4>

@@ -127,7 +127,7 @@ fn arguments(line: &mut Line) -> Result<Vec<(String, Literal)>, ParseError> {
         return Ok(args);
     }
     loop {
-        let name = line.qualified_name("a parameter's name or `)`")?;
+        let name = line.qualified_name("a parameter as NAME:VALUE, or `)`")?;
         line.symbol(":")?;
         args.push((name, line.plain_literal("an argument's value")?));
         if line.accept(")") {
