@@ -43,9 +43,11 @@ mod program;
 pub mod text;
 pub mod verify;
 mod visit;
+mod walk;
 
 pub use body::*;
 pub use expr::*;
 pub use index_set::IndexSet;
 pub use object::*;
 pub use program::*;
+pub use walk::Walk;

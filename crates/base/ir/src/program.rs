@@ -133,6 +133,16 @@ impl Program {
         listed.map(|listed| self.actions[listed.action.index()].body)
     }
 
+    /// The same, not as numbers.
+    pub fn actions_of(&self, table: TableId) -> impl Iterator<Item = &Body> {
+        self.bodies_of_actions(table).map(|body| &self.bodies[body.index()])
+    }
+
+    /// The body of an action.
+    pub fn body_of(&self, action: ActionId) -> &Body {
+        &self.bodies[self.actions[action.index()].body.index()]
+    }
+
     /// The bits of a header's fields of fixed width, and the most bits of its field of variable width (0 without one).
     pub fn header_bits(&self, header: &Header) -> (u64, u64) {
         header.fields.iter().fold((0, 0), |(fixed, variable), field| {

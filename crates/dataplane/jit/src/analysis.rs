@@ -1,6 +1,6 @@
 //! Analyses of a program before translation.
 
-use forebay_ir::{Action, BinaryOp, BlockId, Body, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
+use forebay_ir::{BinaryOp, BlockId, Body, Expr, Op, Program, SlotId, Statement, Terminator, Walk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parser's position at some point of its body, in bits from the packet's start.
@@ -178,7 +178,8 @@ fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
     let Terminator::Apply { table, .. } = terminator else {
         return Some(0);
     };
-    actions_of(program, *table)
+    program
+        .actions_of(*table)
         .map(|action| longest_path(program, action))
         .try_fold(0, |longest, path| Some(longest.max(path?)))
 }
@@ -187,59 +188,6 @@ fn longest_action(program: &Program, terminator: &Terminator) -> Option<u64> {
 pub(crate) fn truncates(program: &Program) -> bool {
     let mut statements = program.statements();
     statements.any(|statement| matches!(statement.op, Op::Truncate { .. }))
-}
-
-/// The bodies of a table's actions.
-pub(crate) fn actions_of(program: &Program, table: TableId) -> impl Iterator<Item = &Body> {
-    let bodies = program.bodies_of_actions(table);
-    bodies.map(|body| &program.bodies[body.index()])
-}
-
-/// The body of an action.
-pub(crate) fn action_body<'a>(program: &'a Program, action: &Action) -> &'a Body {
-    &program.bodies[action.body.index()]
-}
-
-/// A depth-first walk over blocks.
-pub(crate) struct Walk {
-    /// The reachable blocks. Each comes before those to which it leads, unless it leads back.
-    pub(crate) order: Vec<BlockId>,
-    /// The blocks at which loops begin: a path leads back to them.
-    pub(crate) loops: BTreeSet<BlockId>,
-}
-
-impl Walk {
-    /// Walks over `count` blocks, beginning at one of them.
-    pub(crate) fn from(first: BlockId, count: usize, successors: impl Fn(BlockId) -> Vec<BlockId>) -> Walk {
-        let (mut order, mut loops) = (Vec::new(), BTreeSet::new());
-        // Whether a block is on the current path, if it has been visited; and the path, with what is left to visit.
-        let mut is_open = vec![None; count];
-        let mut path = vec![(first, successors(first))];
-        is_open[first.index()] = Some(true);
-        while let Some((id, pending)) = path.last_mut() {
-            let Some(next) = pending.pop() else {
-                is_open[id.index()] = Some(false);
-                order.push(*id);
-                path.pop();
-                continue;
-            };
-            match is_open[next.index()] {
-                None => {
-                    is_open[next.index()] = Some(true);
-                    path.push((next, successors(next)));
-                }
-                Some(true) => drop(loops.insert(next)),
-                Some(false) => {}
-            }
-        }
-        order.reverse();
-        Walk { order, loops }
-    }
-
-    pub(crate) fn over_body(body: &Body) -> Walk {
-        let successors = |id: BlockId| body.blocks[id.index()].terminator.successors();
-        Walk::from(BlockId(0), body.blocks.len(), successors)
-    }
 }
 
 /// What holds before each block, found from what holds before others: beginning with `sets`, each is improved, the last

@@ -4,7 +4,7 @@
 //! them if it is live before one of them. Every operation of a parser may end it with an error, so whatever is live
 //! after a rejection is live throughout the parser.
 
-use crate::analysis::{actions_of, solve};
+use crate::analysis::solve;
 use forebay_ir::{Block, Body, Expr, IndexSet, Op, Program, TableId, Terminator};
 
 /// By the way in which a body ends: the slots that are live afterwards.
@@ -51,7 +51,7 @@ pub(crate) fn before_actions(program: &Program, table: TableId, next: &IndexSet,
         rejected: None,
     };
     let mut live = next.clone();
-    for action in actions_of(program, table) {
+    for action in program.actions_of(table) {
         live.extend(&live_before(program, action, &ends));
     }
     live

@@ -23,7 +23,6 @@
 //! stops there.
 
 use crate::Locations;
-use crate::analysis::Walk;
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry as CodeEntry};
 use crate::context::{Context, Later, Memory, ending};
@@ -33,7 +32,7 @@ use crate::translate::graph::COPIED_AT_ONCE;
 use forebay_bits::Bits;
 use forebay_exec::{Buffers, PacketFacts, Random, Requests, State};
 use forebay_ir::pipeline::{Argument, End, Entry, GlueOp, Graph, MirrorFrame};
-use forebay_ir::{BlockId, Program, SlotId, TableId};
+use forebay_ir::{BlockId, Program, SlotId, TableId, Walk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::{ptr, slice};

@@ -11,7 +11,6 @@
 //! the memo, which machine code writes. [`forebay_tables::search`] says how machine code tests whether a memo is still
 //! valid.
 
-use crate::analysis::action_body;
 use crate::tables::key_spec;
 use forebay_ir::{ActionId, Body, Expr, Op, Program, SlotId, TableId};
 use forebay_tables::{KeySpec, Search};
@@ -73,7 +72,7 @@ pub(crate) fn key_slots(program: &Program, table: TableId) -> Option<BTreeSet<Sl
 
 /// Whether an action sets the whole key from its data alone.
 pub(crate) fn determines(program: &Program, action: ActionId, key: &BTreeSet<SlotId>) -> bool {
-    let body = action_body(program, &program.actions[action.index()]);
+    let body = program.body_of(action);
     let [block] = &body.blocks[..] else { return false };
     let mut set = BTreeSet::new();
     for statement in &block.statements {
@@ -91,7 +90,7 @@ pub(crate) fn determines(program: &Program, action: ActionId, key: &BTreeSet<Slo
 
 /// Whether the key depends on the action's data alone after the action, if it was constant before.
 pub(crate) fn writes_data_alone(program: &Program, action: ActionId, key: &BTreeSet<SlotId>) -> bool {
-    let body = action_body(program, &program.actions[action.index()]);
+    let body = program.body_of(action);
     let is_straight = body.blocks.len() == 1;
     let mut statements = body.statements();
     statements.all(|statement| {

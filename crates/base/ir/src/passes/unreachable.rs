@@ -1,7 +1,7 @@
 //! Removes unreachable blocks, and orders the others.
 
 use super::jumps;
-use crate::{Block, BlockId, Body, Program};
+use crate::{Block, BlockId, Body, Program, Walk};
 
 /// Removes blocks that are not reachable from their body's entry, and an empty entry. The others are renumbered in
 /// reverse post-order: except in loops, a block comes after all of its predecessors.
@@ -15,7 +15,7 @@ pub fn remove_unreachable_blocks(program: &mut Program) -> bool {
 
 pub(super) fn remove_from(body: &mut Body) -> bool {
     forebay_budget::check();
-    let order = reverse_post_order(body, jumps::destination(body, BlockId(0)));
+    let order = Walk::over_body_from(jumps::destination(body, BlockId(0)), body).order;
     if order.len() == body.blocks.len() && order.is_sorted() {
         return false;
     }
@@ -32,27 +32,4 @@ pub(super) fn remove_from(body: &mut Body) -> bool {
         body.blocks.push(block);
     }
     true
-}
-
-/// The blocks reachable from `entry`, beginning with it.
-fn reverse_post_order(body: &Body, entry: BlockId) -> Vec<BlockId> {
-    let successors = |id: BlockId| body.blocks[id.index()].terminator.successors();
-    let mut seen = vec![false; body.blocks.len()];
-    let mut order = Vec::new();
-    let mut pending = vec![(entry, successors(entry))];
-    seen[entry.index()] = true;
-    while let Some((block, rest)) = pending.last_mut() {
-        match rest.pop() {
-            Some(next) if !std::mem::replace(&mut seen[next.index()], true) => {
-                pending.push((next, successors(next)));
-            }
-            Some(_) => {}
-            None => {
-                order.push(*block);
-                pending.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }

@@ -6,7 +6,6 @@
 
 use super::Route;
 use super::obstacles::{Operation, Place};
-use crate::analysis::actions_of;
 use forebay_ir::{Body, Location, Program, SlotId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,7 +111,7 @@ impl<'p> Changes<'p> {
                 let applied = &self.program.tables[table.index()];
                 self.step(&mut past, block.location, Operation::Applies(applied));
                 let before_action = past.clone();
-                for action in actions_of(self.program, *table) {
+                for action in self.program.actions_of(*table) {
                     let after_action = self.body(action, before_action.clone());
                     past.join(&after_action);
                 }

@@ -11,9 +11,9 @@
 
 use super::Route;
 use super::facts::Facts;
-use crate::analysis::{Walk, actions_of, size};
+use crate::analysis::size;
 use forebay_bits::Bits;
-use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, TableId, Terminator};
+use forebay_ir::{Block, BlockId, Expr, Op, Program, SlotId, Statement, TableId, Terminator, Walk};
 
 /// The graph; it begins at block 0.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,7 @@ impl FlowBlock {
     /// Its statements and terminators, with those of the actions of the table that it applies.
     pub(super) fn size(&self, program: &Program) -> usize {
         let table = self.block.terminator.applied_table();
-        let actions = table.into_iter().flat_map(|table| actions_of(program, table));
+        let actions = table.into_iter().flat_map(|table| program.actions_of(table));
         self.block.statements.len() + 1 + actions.map(size).sum::<usize>()
     }
 

@@ -3,7 +3,6 @@
 
 use super::flow::Flow;
 use super::{Argument, Route, Source};
-use crate::analysis::actions_of;
 use forebay_ir::{IndexSet, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +87,7 @@ impl Origins {
                 for slot in block.block.terminator.results() {
                     origins.by_actions.entry(slot).or_default().insert(table);
                 }
-                for block in actions_of(program, table).flat_map(|action| &action.blocks) {
+                for block in program.actions_of(table).flat_map(|action| &action.blocks) {
                     origins.statements(program, &block.statements, Some(table));
                 }
             }

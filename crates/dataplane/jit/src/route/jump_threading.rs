@@ -16,7 +16,7 @@
 use super::facts::Facts;
 use super::flow::{Flow, FlowBlock, Joint, slots_of, slots_of_decision};
 use super::{ClonedFrame, DropWhen, Route, Source};
-use crate::analysis::{actions_of, solve};
+use crate::analysis::solve;
 use forebay_bits::Bits;
 use forebay_ir::{
     BlockId, Expr, HeaderId, KeySet, Op, Program, SelectCase, SlotId, SlotKind, TableId, Terminator, build,
@@ -408,6 +408,6 @@ fn changed_by_actions(program: &Program, table: TableId, facts: &Facts) -> impl 
 }
 
 fn operations_of_actions(program: &Program, table: TableId) -> impl Iterator<Item = &Op> {
-    let statements = actions_of(program, table).flat_map(|action| action.statements());
+    let statements = program.actions_of(table).flat_map(|action| action.statements());
     statements.map(|statement| &statement.op)
 }

@@ -11,7 +11,6 @@
 
 use super::flow::{Flow, slots_of_decision};
 use super::{Pass, Route, Source};
-use crate::analysis::actions_of;
 use forebay_ir::{BlockId, Body, Op, Program, SlotId, Statement, TableId, Terminator};
 use std::collections::BTreeSet;
 
@@ -46,7 +45,7 @@ fn is_once(program: &Program, route: &Route, flow: &Flow, replicate: BlockId, ta
         || declared.supports_timeout
         || declared.implementation.is_some();
     if has_effects
-        || !actions_of(program, table).all(only_computes)
+        || !program.actions_of(table).all(only_computes)
         || !has_one_place_for_results(flow, replicate, table)
     {
         return false;
@@ -162,7 +161,7 @@ impl Accesses {
         let Terminator::Apply { table, .. } = terminator else {
             return;
         };
-        for block in actions_of(program, *table).flat_map(|body| &body.blocks) {
+        for block in program.actions_of(*table).flat_map(|body| &body.blocks) {
             self.statements(program, &block.statements);
             self.read.extend(slots_of_decision(&block.terminator));
         }

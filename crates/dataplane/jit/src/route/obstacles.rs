@@ -6,8 +6,8 @@
 
 use super::Route;
 use super::changes::{Change, Changes};
-use crate::analysis::{Walk, actions_of, longest_path};
-use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, TableId, Terminator};
+use crate::analysis::longest_path;
+use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, TableId, Terminator, Walk};
 use std::collections::BTreeSet;
 
 /// A reason why packets take the slow path.
@@ -338,7 +338,7 @@ impl<'p> Finder<'p> {
     /// Finds loops of a control and of its actions.
     fn loops(&mut self, body: &'p Body) {
         let program = self.program;
-        let actions = body.applied_tables().flat_map(|table| actions_of(program, table));
+        let actions = body.applied_tables().flat_map(|table| program.actions_of(table));
         for body in [body].into_iter().chain(actions) {
             for location in loop_heads(body) {
                 let text = "begins a loop that is not unrolled".to_owned();

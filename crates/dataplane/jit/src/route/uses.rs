@@ -3,7 +3,6 @@
 use super::facts::Facts;
 use super::flow::{FlowBlock, Joint};
 use super::{Argument, Order, Route, SendsBack, Source, Stops};
-use crate::analysis::actions_of;
 use forebay_bits::Bits;
 use forebay_exec::DIGESTS_MAX;
 use forebay_ir::{
@@ -442,7 +441,7 @@ impl Use {
                 self.effects |= declared.direct_counter.is_some() || is_metered || declared.supports_timeout;
                 self.ordered |= is_metered;
                 self.changes_state |= is_metered;
-                for action in actions_of(program, *table) {
+                for action in program.actions_of(*table) {
                     self.body(program, action);
                 }
             }

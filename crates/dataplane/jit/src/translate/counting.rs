@@ -18,7 +18,6 @@
 
 use super::Translator;
 use super::mode::Mode;
-use crate::analysis::actions_of;
 use crate::arrays::{COUNTER_WORDS, default_slot};
 use crate::flow_trail::ArrayId;
 use crate::route::plan::Leaf;
@@ -276,7 +275,7 @@ fn places_in_block(program: &Program, statements: &[forebay_ir::Statement], term
         return own;
     };
     let is_counted = program.tables[table.index()].direct_counter.is_some();
-    let of_actions = actions_of(program, *table).map(|action| places_in_body(program, action));
+    let of_actions = program.actions_of(*table).map(|action| places_in_body(program, action));
     own + usize::from(is_counted) + of_actions.sum::<usize>()
 }
 

@@ -1,7 +1,7 @@
 //! Splits deparsers into the list of headers that they emit, and everything else that they do.
 
 use super::{Refusal, assign, ends, new_slot};
-use forebay_ir::{Block, BlockId, Body, Expr, HeaderId, Op, Program, Role, SlotId, Statement, Terminator, build};
+use forebay_ir::{Block, BlockId, Body, Expr, HeaderId, Op, Program, Role, SlotId, Statement, Terminator, Walk, build};
 use std::collections::BTreeSet;
 
 /// What a deparser does.
@@ -22,7 +22,12 @@ impl Deparsed {
         let mut conditional = Vec::new();
         let mut final_slots: BTreeSet<SlotId> = BTreeSet::new();
         let mut blocks = body.blocks.clone();
-        for index in order(&body)? {
+        let walk = Walk::over_body(&body);
+        if let Some(head) = walk.loops.first() {
+            let location = body.blocks[head.index()].location;
+            return Err(Refusal::new(location, "is in a loop of a deparser"));
+        }
+        for index in walk.order.into_iter().map(BlockId::index) {
             for mut statement in std::mem::take(&mut blocks[index].statements) {
                 if let Op::Emit { header } = statement.op {
                     if emitted.contains(&header) {
@@ -102,35 +107,6 @@ fn decide(blocks: &mut Vec<Block>, conditional: &[Conditional]) {
 /// Whether an operation changes one of these slots.
 fn changes(program: &Program, op: &Op, slots: &BTreeSet<SlotId>) -> bool {
     op.slots_written(program).iter().any(|slot| slots.contains(slot))
-}
-
-/// The blocks in topological order.
-fn order(body: &Body) -> Result<Vec<usize>, Refusal> {
-    let mut finished = Vec::new();
-    let mut seen = vec![false; body.blocks.len()];
-    let mut open = vec![false; body.blocks.len()];
-    let mut path = vec![(0, body.blocks[0].terminator.successors())];
-    (seen[0], open[0]) = (true, true);
-    while let Some((index, successors)) = path.last_mut() {
-        match successors.pop() {
-            Some(next) if open[next.index()] => {
-                let location = body.blocks[next.index()].location;
-                return Err(Refusal::new(location, "is in a loop of a deparser"));
-            }
-            Some(next) if !seen[next.index()] => {
-                (seen[next.index()], open[next.index()]) = (true, true);
-                path.push((next.index(), body.blocks[next.index()].terminator.successors()));
-            }
-            Some(_) => {}
-            None => {
-                open[*index] = false;
-                finished.push(*index);
-                path.pop();
-            }
-        }
-    }
-    finished.reverse();
-    Ok(finished)
 }
 
 /// Whether every path through a body without loops reaches a block.
