@@ -30,6 +30,14 @@ impl Expr {
         }
     }
 
+    /// Calls `visit` with every slot that the expression reads, to be changed.
+    pub fn for_each_slot_mut(&mut self, visit: &mut impl FnMut(&mut SlotId)) {
+        match self {
+            Expr::Slot(slot) => visit(slot),
+            _ => self.for_each_operand_mut(&mut |operand| operand.for_each_slot_mut(visit)),
+        }
+    }
+
     /// Calls `visit` with every operand of this expression, but not with their operands.
     pub fn for_each_operand_mut(&mut self, visit: &mut impl FnMut(&mut Expr)) {
         match self {
@@ -178,6 +186,38 @@ macro_rules! unique {
     };
 }
 
+/// The slot that an operation writes, as a reference of either kind.
+macro_rules! op_target {
+    ($op:expr) => {
+        match $op {
+            Op::Assign { slot, .. }
+            | Op::Lookahead { slot }
+            | Op::PacketLength { slot }
+            | Op::RegisterRead { slot, .. }
+            | Op::ExecuteMeter { slot, .. }
+            | Op::Hash { slot, .. }
+            | Op::UpdateChecksum { slot, .. }
+            | Op::Random { slot, .. } => Some(slot),
+            Op::Extract { .. }
+            | Op::Advance { .. }
+            | Op::Emit { .. }
+            | Op::RegisterWrite { .. }
+            | Op::Count { .. }
+            | Op::VerifyChecksum { .. }
+            | Op::Digest { .. }
+            | Op::Clone { .. }
+            | Op::Resubmit { .. }
+            | Op::Recirculate { .. }
+            | Op::Truncate { .. }
+            | Op::EnterAtomic { .. }
+            | Op::LeaveAtomic
+            | Op::LogMessage { .. }
+            | Op::Assert { .. }
+            | Op::Assume { .. } => None,
+        }
+    };
+}
+
 impl Op {
     /// The expressions that the operation evaluates.
     pub fn exprs(&self) -> Vec<&Expr> {
@@ -224,31 +264,24 @@ impl Op {
 
     /// The slot that the operation writes. [`Op::Extract`] writes those of a header instead.
     pub fn target(&self) -> Option<SlotId> {
-        match self {
-            Op::Assign { slot, .. }
-            | Op::Lookahead { slot }
-            | Op::PacketLength { slot }
-            | Op::RegisterRead { slot, .. }
-            | Op::ExecuteMeter { slot, .. }
-            | Op::Hash { slot, .. }
-            | Op::UpdateChecksum { slot, .. }
-            | Op::Random { slot, .. } => Some(*slot),
-            Op::Extract { .. }
-            | Op::Advance { .. }
-            | Op::Emit { .. }
-            | Op::RegisterWrite { .. }
-            | Op::Count { .. }
-            | Op::VerifyChecksum { .. }
-            | Op::Digest { .. }
-            | Op::Clone { .. }
-            | Op::Resubmit { .. }
-            | Op::Recirculate { .. }
-            | Op::Truncate { .. }
-            | Op::EnterAtomic { .. }
-            | Op::LeaveAtomic
-            | Op::LogMessage { .. }
-            | Op::Assert { .. }
-            | Op::Assume { .. } => None,
+        op_target!(self).copied()
+    }
+
+    /// Calls `visit` with every slot that the operation names, to be changed.
+    pub fn for_each_slot_mut(&mut self, visit: &mut impl FnMut(&mut SlotId)) {
+        for expr in self.exprs_mut() {
+            expr.for_each_slot_mut(visit);
+        }
+        if let Op::Hash { data, .. } | Op::VerifyChecksum { data, .. } | Op::UpdateChecksum { data, .. } = self {
+            for item in data {
+                if let DataItem::Varbit { value, length } = item {
+                    visit(value);
+                    visit(length);
+                }
+            }
+        }
+        if let Some(target) = op_target!(self) {
+            visit(target);
         }
     }
 

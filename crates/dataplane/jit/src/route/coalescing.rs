@@ -12,7 +12,7 @@ use super::jump_threading::written_by_actions;
 use super::live_sets::FlowLiveness;
 use super::{Pass, Route};
 use crate::body_liveness::step;
-use forebay_ir::{DataItem, Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
+use forebay_ir::{Expr, HeaderId, IndexSet, Op, Program, SlotId, SlotKind, Terminator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Coalesces fields of headers where possible, in the program and in the flow after its parser, which has no dead
@@ -37,7 +37,7 @@ pub(super) fn coalesce(
     if pairs.is_empty() {
         return live;
     }
-    let rename = |slot: &mut SlotId| {
+    let mut rename = |slot: &mut SlotId| {
         if let Some(other) = pairs.get(slot) {
             *slot = *other;
         }
@@ -47,22 +47,22 @@ pub(super) fn coalesce(
     }
     for table in &mut program.tables {
         for key in &mut table.keys {
-            rename_expr(&mut key.expr, &rename);
+            key.expr.for_each_slot_mut(&mut rename);
         }
         let color = table.direct_meter.as_mut().and_then(|meter| meter.slot.as_mut());
-        color.into_iter().for_each(rename);
+        color.into_iter().for_each(&mut rename);
     }
     let bodies = program.bodies.iter_mut().flat_map(|body| &mut body.blocks);
     for block in bodies.chain(flow.blocks.iter_mut().map(|block| &mut block.block)) {
         for statement in &mut block.statements {
-            rename_op(&mut statement.op, &rename);
+            statement.op.for_each_slot_mut(&mut rename);
         }
         block.statements.retain(|statement| !is_to_itself(&statement.op));
         for expr in block.terminator.exprs_mut() {
-            rename_expr(expr, &rename);
+            expr.for_each_slot_mut(&mut rename);
         }
         if let Terminator::Apply { hit, action_run, .. } = &mut block.terminator {
-            hit.iter_mut().chain(action_run).for_each(rename);
+            hit.iter_mut().chain(action_run).for_each(&mut rename);
         }
     }
     // What was known about one of them need not hold for both.
@@ -177,38 +177,6 @@ fn interferences(
         let mut written = statement.op.slots_written(program).into_iter();
         note(&mut written, copied(&statement.op), &live);
         step(program, &statement.op, &mut live);
-    }
-}
-
-fn rename_expr(expr: &mut Expr, rename: &impl Fn(&mut SlotId)) {
-    match expr {
-        Expr::Slot(slot) => rename(slot),
-        _ => expr.for_each_operand_mut(&mut |operand| rename_expr(operand, rename)),
-    }
-}
-
-fn rename_op(op: &mut Op, rename: &impl Fn(&mut SlotId)) {
-    for expr in op.exprs_mut() {
-        rename_expr(expr, rename);
-    }
-    if let Op::Hash { data, .. } | Op::VerifyChecksum { data, .. } | Op::UpdateChecksum { data, .. } = op {
-        for item in data {
-            if let DataItem::Varbit { value, length } = item {
-                rename(value);
-                rename(length);
-            }
-        }
-    }
-    match op {
-        Op::Assign { slot, .. }
-        | Op::Lookahead { slot }
-        | Op::PacketLength { slot }
-        | Op::RegisterRead { slot, .. }
-        | Op::ExecuteMeter { slot, .. }
-        | Op::Hash { slot, .. }
-        | Op::UpdateChecksum { slot, .. }
-        | Op::Random { slot, .. } => rename(slot),
-        _ => {}
     }
 }
 
