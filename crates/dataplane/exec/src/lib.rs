@@ -19,7 +19,7 @@
 //! | `packet.rs` | an executor's input for a packet, the ways in which a body ends, memory that is reused |
 //! | `eval.rs` | values of expressions: for the interpreter, and for compilers that fold constants |
 //! | `bit_buffer.rs` | the deparser's output and the input of hashes |
-//! | `random.rs` | the sequence of `random` |
+//! | `random.rs`, `seed.rs` | the sequence of `random`, and where it begins for a packet |
 //! | `trace.rs` | events on a packet's path through a program |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -31,6 +31,7 @@ mod objects;
 mod packet;
 mod random;
 mod requests;
+mod seed;
 mod state;
 mod trace;
 
@@ -40,5 +41,6 @@ pub use objects::{Lookup, Objects, PacketFacts};
 pub use packet::{Buffers, Ended, Input};
 pub use random::Random;
 pub use requests::{CloneRequest, DIGESTS_MAX, DigestRequest, Preserve, Requests};
+pub use seed::Seed;
 pub use state::{NumberPlace, State, StateLayout};
 pub use trace::{Event, NoTrace, Tracer};

@@ -339,7 +339,7 @@ pub struct GraphPacket {
     pub facts: PacketFacts,
     /// The state of the generator for `random`.
     pub random: Random,
-    /// The seed from which generators after a queue are made, together with the port: see [`crate::Seed`].
+    /// The seed from which generators after a queue are made, together with the port: see [`forebay_exec::Seed`].
     pub seed: u64,
 }
 

@@ -5,9 +5,8 @@
 
 use crate::frame_buffer::FrameBuffer;
 use forebay_bits::Bits;
-use forebay_exec::State;
+use forebay_exec::{Seed, State};
 use forebay_ir::SlotId;
-use forebay_jit::Seed;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 

@@ -326,6 +326,6 @@ pub struct Arguments {
     pub timestamp_us: u64,
     /// The number of the last queue of every port.
     pub last_queue: u32,
-    /// The state of the random number generator for the first packet of the burst: see [`crate::Seed::of_packet`].
+    /// The state of the random number generator for the first packet of the burst: see [`forebay_exec::Seed::of_packet`].
     pub random_seed: u64,
 }

@@ -1,15 +1,14 @@
 //! Random numbers: the same as those of [`forebay_exec::Random`].
 //!
-//! On the fast path, the generator is set to the packet's [seed](crate::Seed) after the parser if ingress draws
+//! On the fast path, the generator is set to the packet's [seed](Seed) after the parser if ingress draws
 //! numbers, and again before egress if egress does.
 
 use super::Translator;
 use super::value::ActionData;
 use crate::route::Route;
-use crate::seed;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use forebay_exec::Random;
+use forebay_exec::{Random, Seed};
 use forebay_ir::{Expr, SlotId};
 
 const _: () = assert!(size_of::<Random>() == size_of::<u64>(), "a generator is its state");
@@ -30,14 +29,14 @@ impl Translator<'_, '_, '_> {
         }
         let seed = self.packet_seed();
         let seed = self.seed_in_egress(seed, port);
-        let copy = self.ins().imul_imm_u(instance, seed::INSTANCE as i64);
+        let copy = self.ins().imul_imm_u(instance, Seed::INSTANCE as i64);
         let seed = self.ins().iadd(seed, copy);
         self.store(seed, self.context, in_context!(random));
     }
 
-    /// The seed of a packet for egress at a port, from its seed for ingress: see [`crate::Seed::in_egress`].
+    /// The seed of a packet for egress at a port, from its seed for ingress: see [`Seed::in_egress`].
     pub(super) fn seed_in_egress(&mut self, seed: ir::Value, port: ir::Value) -> ir::Value {
-        let [factor, egress] = [seed::PORT, seed::EGRESS].map(|number| self.number(number as i64));
+        let [factor, egress] = [Seed::PORT, Seed::EGRESS].map(|number| self.number(number as i64));
         let place = self.ins().imul(port, factor);
         let seed = self.ins().iadd(seed, egress);
         self.ins().iadd(seed, place)
@@ -46,7 +45,7 @@ impl Translator<'_, '_, '_> {
     /// The seed of the current packet: that of the burst's first packet, plus an offset for the packet's index.
     fn packet_seed(&mut self) -> ir::Value {
         let place = self.place_in_burst();
-        let offset = self.ins().imul_imm_u(place, seed::PACKET as i64);
+        let offset = self.ins().imul_imm_u(place, Seed::PACKET as i64);
         let first = self.load(self.context, in_context!(random_seed));
         self.ins().iadd(first, offset)
     }

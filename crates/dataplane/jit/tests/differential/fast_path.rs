@@ -5,7 +5,7 @@ use crate::objects::Recorder;
 use crate::{setting, tables_for};
 use forebay_bits::Bits;
 use forebay_exec::{
-    BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Preserve, Random, Requests, State,
+    BitBuffer, Buffers, DigestRequest, Ended, Input, NoTrace, PacketFacts, Preserve, Random, Requests, Seed, State,
 };
 use forebay_interp::Execution;
 use forebay_ir::{
@@ -15,8 +15,8 @@ use forebay_jit::route::{
     Argument, Arguments, Cloning, DropWhen, Order, Pass, PassSet, PathId, Replication, Route, SendsBack, Source,
 };
 use forebay_jit::{
-    CopyVerdict, FastPath, FastPathCode, Forms, Frame, Frames, Memory, NotedClones, Rewriting, Seed, SentBack,
-    TableObjects, Verdict,
+    CopyVerdict, FastPath, FastPathCode, Forms, Frame, Frames, Memory, NotedClones, Rewriting, SentBack, TableObjects,
+    Verdict,
 };
 
 const DROP_PORT: u32 = 511;

@@ -17,10 +17,10 @@ use crate::straight::side_exit::SideExit;
 use crate::worker::{
     Arrival, Burst, Leaving, PacketVerdict, PassedQueue, VerdictRun, Worker, WorkerScratch, end_burst,
 };
-use forebay_exec::{PacketFacts, Random, Requests, State, Tracer};
+use forebay_exec::{PacketFacts, Random, Requests, Seed, State, Tracer};
 use forebay_ir::pipeline::{Argument, End, Entry, Finish, Graph};
+use forebay_jit::GoingOn;
 use forebay_jit::graph::{At, FrameInPlace, GraphPacket, GraphPass, GraphSite, GraphStop};
-use forebay_jit::{GoingOn, Seed};
 use forebay_packet::Packet;
 
 /// A packet of a burst that has stopped, and what is known about it.

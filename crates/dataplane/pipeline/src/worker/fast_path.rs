@@ -103,7 +103,7 @@ pub struct Arrival {
     /// The number of the last queue of every port.
     pub last_queue: u32,
     /// The seed of the switch's random numbers; `first_packet` is the number of the first packet: see
-    /// [`Seed`](forebay_jit::Seed).
+    /// [`Seed`](forebay_exec::Seed).
     pub random_seed: u64,
     /// See [`Arrival::random_seed`].
     pub first_packet: u64,

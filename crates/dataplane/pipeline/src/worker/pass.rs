@@ -10,9 +10,9 @@ use super::returns::Return;
 use super::specialised::Again;
 use crate::outcome::DropReason;
 use crate::paths::{FastForm, PathCounters, SlowReason};
-use forebay_exec::BitBuffer;
+use forebay_exec::{BitBuffer, Seed};
 use forebay_jit::route::Arguments;
-use forebay_jit::{FastPath, Rewriting, Seed, Verdict};
+use forebay_jit::{FastPath, Rewriting, Verdict};
 use forebay_packet::Packet;
 
 /// The packets of a burst on the fast path.

@@ -8,37 +8,39 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(u64);
 
-/// Difference between the seeds of consecutive packets.
-pub(crate) const PACKET: u64 = 0xD1B5_4A32_D192_ED03;
-
-/// Added for egress.
-pub(crate) const EGRESS: u64 = 0xA24B_AED4_963E_E407;
-
-/// Factors of the port and of the copy's instance number, in egress.
-pub(crate) const PORT: u64 = 0x9FB2_1C65_1E98_DF25;
-pub(crate) const INSTANCE: u64 = 0xE703_7ED1_A0B4_28DB;
-
-/// Factor of the number of a further pass or of a clone.
-const PASS: u64 = 0x8EBC_6AF0_9C88_C6E3;
-
 impl Seed {
+    /// Difference between the seeds of consecutive packets.
+    pub const PACKET: u64 = 0xD1B5_4A32_D192_ED03;
+
+    /// Added for egress.
+    pub const EGRESS: u64 = 0xA24B_AED4_963E_E407;
+
+    /// Factor of the port, in egress.
+    pub const PORT: u64 = 0x9FB2_1C65_1E98_DF25;
+
+    /// Factor of the copy's instance number, in egress.
+    pub const INSTANCE: u64 = 0xE703_7ED1_A0B4_28DB;
+
+    /// Factor of the number of a further pass or of a clone.
+    const PASS: u64 = 0x8EBC_6AF0_9C88_C6E3;
+
     /// For ingress of a packet that has just arrived: the switch's seed, and the packet's number.
     pub fn of_packet(switch: u64, packet: u64) -> Seed {
-        Seed(switch.wrapping_add(packet.wrapping_mul(PACKET)))
+        Seed(switch.wrapping_add(packet.wrapping_mul(Self::PACKET)))
     }
 
     /// For egress of the packet at this port, or of its copy with this instance number.
     #[must_use]
     pub fn in_egress(self, port: u32, instance: u16) -> Seed {
-        let place = u64::from(port).wrapping_mul(PORT);
-        let copy = u64::from(instance).wrapping_mul(INSTANCE);
-        Seed(self.0.wrapping_add(EGRESS).wrapping_add(place).wrapping_add(copy))
+        let place = u64::from(port).wrapping_mul(Self::PORT);
+        let copy = u64::from(instance).wrapping_mul(Self::INSTANCE);
+        Seed(self.0.wrapping_add(Self::EGRESS).wrapping_add(place).wrapping_add(copy))
     }
 
     /// For a further pass or a clone with this number; 0 leaves the seed as it is.
     #[must_use]
     pub fn again(self, number: u64) -> Seed {
-        Seed(self.0.wrapping_add(number.wrapping_mul(PASS)))
+        Seed(self.0.wrapping_add(number.wrapping_mul(Self::PASS)))
     }
 
     /// The state of the generator.
