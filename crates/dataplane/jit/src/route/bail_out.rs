@@ -1,52 +1,27 @@
 //! The reasons for which compiled code leaves a packet to the slow path.
 
+use super::named::named;
 use std::fmt;
 
-macro_rules! reasons {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal;)+) => {
-        /// Why compiled code leaves a packet to the slow path. The number is part of the packet's verdict.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u32)]
-        pub enum BailOut {
-            $($(#[$doc])* $variant,)+
-        }
-
-        impl BailOut {
-            /// All of them, in the order of their numbers.
-            pub const ALL: &[BailOut] = &[$(BailOut::$variant),+];
-
-            /// The stable name, for JSON.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(BailOut::$variant => $name,)+
-                }
-            }
-
-            /// What happened to such packets, in words for the user.
-            pub fn words(self) -> &'static str {
-                match self {
-                    $(BailOut::$variant => $words,)+
-                }
-            }
-        }
-    };
-}
-
-reasons! {
-    /// The parser rejects the packet: it is too short, no case matches, or the program says so.
-    ParserError = "parser_error", "rejected by the parser";
-    /// The packet reached a part of the program that is beyond what is compiled.
-    TooLarge = "too_large", "beyond what is compiled of the program";
-    /// The packet is copied for a multicast group, and its copies cannot be made in place.
-    Copies = "copies", "multicast";
-    /// The egress parser reads other headers than ingress emitted.
-    EgressParser = "egress_parser", "parsed otherwise after the queue";
-    /// The packet is cloned.
-    Clone = "clone", "cloned";
-    /// The packet is resubmitted or recirculated.
-    SentBack = "sent_back", "resubmitted or recirculated";
-    /// The packet sends a digest.
-    Digest = "digest", "with a digest";
+named! {
+    /// Why compiled code leaves a packet to the slow path. The number is part of the packet's verdict; the words say what
+    /// happened to such packets.
+    BailOut {
+        /// The parser rejects the packet: it is too short, no case matches, or the program says so.
+        ParserError = "parser_error", "rejected by the parser";
+        /// The packet reached a part of the program that is beyond what is compiled.
+        TooLarge = "too_large", "beyond what is compiled of the program";
+        /// The packet is copied for a multicast group, and its copies cannot be made in place.
+        Copies = "copies", "multicast";
+        /// The egress parser reads other headers than ingress emitted.
+        EgressParser = "egress_parser", "parsed otherwise after the queue";
+        /// The packet is cloned.
+        Clone = "clone", "cloned";
+        /// The packet is resubmitted or recirculated.
+        SentBack = "sent_back", "resubmitted or recirculated";
+        /// The packet sends a digest.
+        Digest = "digest", "with a digest";
+    }
 }
 
 impl BailOut {

@@ -31,6 +31,7 @@ mod limits;
 pub(crate) mod live_sets;
 pub(crate) mod look_up_hoisting;
 pub(crate) mod loop_invariant_tables;
+mod named;
 mod obstacles;
 mod passes;
 pub(crate) mod plan;

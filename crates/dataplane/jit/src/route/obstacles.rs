@@ -6,6 +6,7 @@
 
 use super::Route;
 use super::changes::{Change, Changes};
+use super::named::named;
 use crate::analysis::longest_path;
 use forebay_ir::{Block, Body, BodyId, Location, Op, Program, SlotId, Table, TableId, Terminator, Walk};
 use std::collections::BTreeSet;
@@ -32,40 +33,25 @@ pub enum Stops {
     Some,
 }
 
-/// The kinds of obstacles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObstacleKind {
-    /// The program writes a value that the fast path assumes to be fixed.
-    WritesFixed,
-    /// A loop, or a control so long that it could reach the step limit.
-    Steps,
-    /// A packet that is copied or reported restarts on the slow path, which repeats changes of state.
-    StateAndCopies,
-    /// The parser does more than parse.
-    Parser,
-    /// A packet is cloned, sent back or reported in a digest.
-    Leaves,
-    /// Copies for a multicast group cannot be made in place.
-    Copies,
-    /// The program is larger than what is compiled.
-    TooLarge,
-    /// The program is for an architecture that has no fast path yet.
-    Architecture,
-}
-
-impl ObstacleKind {
-    /// The stable name, for JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            ObstacleKind::WritesFixed => "writes_fixed",
-            ObstacleKind::Steps => "steps",
-            ObstacleKind::StateAndCopies => "state_and_copies",
-            ObstacleKind::Parser => "parser",
-            ObstacleKind::Leaves => "leaves",
-            ObstacleKind::Copies => "copies",
-            ObstacleKind::TooLarge => "too_large",
-            ObstacleKind::Architecture => "architecture",
-        }
+named! {
+    /// The kinds of obstacles.
+    ObstacleKind {
+        /// The program writes a value that the fast path assumes to be fixed.
+        WritesFixed = "writes_fixed";
+        /// A loop, or a control so long that it could reach the step limit.
+        Steps = "steps";
+        /// A packet that is copied or reported restarts on the slow path, which repeats changes of state.
+        StateAndCopies = "state_and_copies";
+        /// The parser does more than parse.
+        Parser = "parser";
+        /// A packet is cloned, sent back or reported in a digest.
+        Leaves = "leaves";
+        /// Copies for a multicast group cannot be made in place.
+        Copies = "copies";
+        /// The program is larger than what is compiled.
+        TooLarge = "too_large";
+        /// The program is for an architecture that has no fast path yet.
+        Architecture = "architecture";
     }
 }
 

@@ -2,54 +2,30 @@
 //! be left out, to measure it or to find a fault. [`Watch`] is told of all but `tables-once` and `flow-trail`, which are
 //! decisions within the translation.
 
-macro_rules! passes {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $words:literal;)+) => {
-        /// A pass that may be left out.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Pass {
-            $($(#[$doc])* $variant,)+
-        }
+use super::named::named;
 
-        impl Pass {
-            /// All of them, in their order.
-            pub const ALL: &[Pass] = &[$(Pass::$variant),+];
-
-            /// Its name, for users and JSON.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Pass::$variant => $name,)+
-                }
-            }
-
-            /// What it does, in words for the user.
-            pub fn words(self) -> &'static str {
-                match self {
-                    $(Pass::$variant => $words,)+
-                }
-            }
-        }
-    };
-}
-
-passes! {
-    /// `route/unrolling.rs`. Programs with loops have no specialised code without it.
-    Unrolling = "unrolling", "loops with a known number of rounds become sequences";
-    /// `route/specialise.rs`, with the passes of [`forebay_ir::passes`].
-    Folding = "folding", "what is certain after a path through the parser is computed beforehand";
-    /// `route/jump_threading.rs`. Without it paths are not separated.
-    JumpThreading = "jump-threading", "paths that differ in what is known are separated";
-    /// `route/live_sets.rs`. Coalescing needs it.
-    DeadStores = "dead-stores", "stores that nothing reads are removed";
-    /// `route/coalescing.rs`.
-    Coalescing = "coalescing", "a copied header and its source become one";
-    /// `route/look_up_hoisting.rs`.
-    LookUpHoisting = "look-up-hoisting", "look-ups of later tables are made where packets wait for an earlier one";
-    /// `route/loop_invariant_tables.rs`.
-    TablesOnce = "tables-once", "tables that are the same for all copies of a packet are applied once";
-    /// `flow_trail.rs`.
-    FlowTrail = "flow-trail", "the flow cache has the addresses of registers, counters and meters, too";
-    /// `wide_stores.rs`.
-    WideStores = "wide-stores", "words that are the same in all copies are stored two at a time";
+named! {
+    /// A pass that may be left out. The words say what it does.
+    Pass {
+        /// `route/unrolling.rs`. Programs with loops have no specialised code without it.
+        Unrolling = "unrolling", "loops with a known number of rounds become sequences";
+        /// `route/specialise.rs`, with the passes of [`forebay_ir::passes`].
+        Folding = "folding", "what is certain after a path through the parser is computed beforehand";
+        /// `route/jump_threading.rs`. Without it paths are not separated.
+        JumpThreading = "jump-threading", "paths that differ in what is known are separated";
+        /// `route/live_sets.rs`. Coalescing needs it.
+        DeadStores = "dead-stores", "stores that nothing reads are removed";
+        /// `route/coalescing.rs`.
+        Coalescing = "coalescing", "a copied header and its source become one";
+        /// `route/look_up_hoisting.rs`.
+        LookUpHoisting = "look-up-hoisting", "look-ups of later tables are made where packets wait for an earlier one";
+        /// `route/loop_invariant_tables.rs`.
+        TablesOnce = "tables-once", "tables that are the same for all copies of a packet are applied once";
+        /// `flow_trail.rs`.
+        FlowTrail = "flow-trail", "the flow cache has the addresses of registers, counters and meters, too";
+        /// `wide_stores.rs`.
+        WideStores = "wide-stores", "words that are the same in all copies are stored two at a time";
+    }
 }
 
 /// A set of passes.
