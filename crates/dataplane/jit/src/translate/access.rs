@@ -23,6 +23,11 @@ impl Translator<'_, '_, '_> {
         self.ins().load(types::I64, within_bounds(), address, offset)
     }
 
+    /// Loads words of the context.
+    pub(super) fn words_of_context<const COUNT: usize>(&mut self, offsets: [i32; COUNT]) -> [ir::Value; COUNT] {
+        offsets.map(|offset| self.load(self.context, offset))
+    }
+
     /// Flags for loads from headers that the parser has extracted.
     pub(super) fn packet_flags(&self) -> MemFlagsData {
         if self.packet_rests() {

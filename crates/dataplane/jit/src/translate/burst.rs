@@ -80,9 +80,8 @@ pub(super) struct Burst {
     pub(super) parsed: Homes,
     /// Registers that are not slots but are needed later.
     pub(super) carried: Vec<Variable>,
-    /// Offsets in the lane.
-    slots: HashMap<SlotId, i32>,
-    variables: HashMap<u32, i32>,
+    /// The offsets of what is kept in the lane.
+    offsets: HashMap<Kept, i32>,
     words: usize,
     /// Whether generated code reads or writes anything of a packet or its lane other than its verdict.
     touched: bool,
@@ -94,6 +93,16 @@ impl Burst {
     /// Whether packets wait at look-ups.
     pub(super) fn staged(&self) -> bool {
         self.staged
+    }
+
+    /// The offset in bytes of something that is kept in every lane, in this many words.
+    fn offset_of(&mut self, kept: Kept, words: usize) -> i32 {
+        if let Some(offset) = self.offsets.get(&kept) {
+            return *offset;
+        }
+        let offset = self.reserve(words);
+        self.offsets.insert(kept, offset);
+        offset
     }
 
     /// Reserves words in every lane, and returns their offset in bytes.
@@ -129,8 +138,7 @@ impl Translator<'_, '_, '_> {
             early: BTreeMap::new(),
             parsed: Homes::default(),
             carried: Vec::new(),
-            slots: HashMap::new(),
-            variables: HashMap::new(),
+            offsets: HashMap::new(),
             words: HEAD_WORDS + key_words,
             touched: false,
             ahead: HashMap::new(),
@@ -151,10 +159,8 @@ impl Translator<'_, '_, '_> {
             let queues = self.load(self.context, in_context!(queues));
             (self.address(queues, 8), self.load(queues, 0))
         } else {
-            (
-                self.load(self.context, in_context!(verdicts)),
-                self.load(self.context, in_context!(verdicts_end)),
-            )
+            self.words_of_context([in_context!(verdicts), in_context!(verdicts_end)])
+                .into()
         };
         if let Some(lane) = lane {
             let first = self.load(self.context, in_context!(lanes));
@@ -527,11 +533,8 @@ impl Translator<'_, '_, '_> {
             return self.builder.use_var(lane);
         }
         let position = self.builder.use_var(position);
-        let (verdicts, lanes, words) = (
-            self.load(self.context, in_context!(verdicts)),
-            self.load(self.context, in_context!(lanes)),
-            self.load(self.context, in_context!(lane_words)),
-        );
+        let [verdicts, lanes, words] =
+            self.words_of_context([in_context!(verdicts), in_context!(lanes), in_context!(lane_words)]);
         let offset = self.ins().isub(position, verdicts);
         let offset = self.ins().imul(offset, words);
         self.ins().iadd(lanes, offset)
@@ -634,28 +637,12 @@ impl Translator<'_, '_, '_> {
 
     /// The offset of a slot's words in a lane.
     pub(super) fn lane_offset(&mut self, slot: SlotId) -> i32 {
-        let count = runtime::words(self.program.slot(slot).width);
-        let burst = self.burst_state();
-        match burst.slots.get(&slot) {
-            Some(&offset) => offset,
-            None => {
-                let offset = burst.reserve(count);
-                burst.slots.insert(slot, offset);
-                offset
-            }
-        }
+        let words = runtime::words(self.program.slot(slot).width);
+        self.burst_state().offset_of(Kept::Slot(slot), words)
     }
 
     fn variable_offset(&mut self, variable: Variable) -> i32 {
-        let burst = self.burst_state();
-        match burst.variables.get(&variable.as_u32()) {
-            Some(&offset) => offset,
-            None => {
-                let offset = burst.reserve(1);
-                burst.variables.insert(variable.as_u32(), offset);
-                offset
-            }
-        }
+        self.burst_state().offset_of(Kept::Variable(variable.as_u32()), 1)
     }
 
     /// The packet ends after ingress with this verdict and its port.
@@ -776,6 +763,14 @@ impl Translator<'_, '_, '_> {
         self.store(bits, self.context, in_context!(packet_bits));
         self.store(cursor, self.context, in_context!(cursor));
     }
+}
+
+/// What may be kept in a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kept {
+    Slot(SlotId),
+    /// A variable's number.
+    Variable(u32),
 }
 
 /// What is to be done for a register where a lane resumes.

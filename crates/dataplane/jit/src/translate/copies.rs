@@ -151,10 +151,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let behind = self.ins().iadd(first, size);
         self.store(behind, self.context, in_context!(copies));
         self.store_lane(offset_of!(Lane, first_copy), first);
-        let (frames, stride) = (
-            self.load(self.context, in_context!(copy_frames)),
-            self.load(self.context, in_context!(copy_stride)),
-        );
+        let [frames, stride] = self.words_of_context([in_context!(copy_frames), in_context!(copy_stride)]);
         let bytes = self.ins().imul(first, stride);
         let frame = self.ins().iadd(frames, bytes);
         self.builder.def_var(copies.frame, frame);
@@ -173,14 +170,8 @@ impl<'a> Translator<'_, 'a, '_> {
     /// Sets the members of a group in the context, and makes sure that there is room for as many copies. Returns the
     /// number of copies made so far. Consecutive packets often have the same group.
     fn find_members(&mut self, group: ir::Value) -> ir::Value {
-        let (known, size) = (
-            self.load(self.context, in_context!(group)),
-            self.load(self.context, in_context!(group_size)),
-        );
-        let (copies, most) = (
-            self.load(self.context, in_context!(copies)),
-            self.load(self.context, in_context!(copies_max)),
-        );
+        let [known, size] = self.words_of_context([in_context!(group), in_context!(group_size)]);
+        let [copies, most] = self.words_of_context([in_context!(copies), in_context!(copies_max)]);
         let behind = self.ins().iadd(copies, size);
         let is_known = self.ins().icmp(IntCC::Equal, known, group);
         let fit = self.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, most);

@@ -99,16 +99,10 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// The runtime executes meters, so it notes the element of a meter, unless one is noted already.
     pub(super) fn note_meter(&mut self, meter: MeterId, index: ir::Value) {
-        let word = self
-            .environment
-            .slots
-            .as_ref()
-            .and_then(|slots| slots.element(ArrayId::Meter(meter)));
-        let (Some(word), Some(slot)) = (word, self.flow_variable()) else {
+        let Some((slot, offset)) = self.place_of_element(ArrayId::Meter(meter)) else {
             return;
         };
-        let slot = self.builder.use_var(slot);
-        let lines = self.address(slot, 8 * word as i32);
+        let lines = self.address(slot, offset);
         let present = self.load(lines, 0);
         let is_unknown = self.ins().icmp_imm_u(IntCC::Equal, present, 0);
         self.when_rarely(is_unknown, |translator| {
@@ -119,11 +113,16 @@ impl<'a> Translator<'_, 'a, '_> {
 
     /// Notes in the packet's slot which element of an array it uses.
     pub(super) fn note_element(&mut self, array: ArrayId, address: ir::Value) {
-        let word = self.environment.slots.as_ref().and_then(|slots| slots.element(array));
-        if let (Some(word), Some(slot)) = (word, self.flow_variable()) {
-            let slot = self.builder.use_var(slot);
-            self.store(address, slot, 8 * word as i32);
+        if let Some((slot, offset)) = self.place_of_element(array) {
+            self.store(address, slot, offset);
         }
+    }
+
+    /// The packet's slot, and the place in it for the address of an element.
+    fn place_of_element(&mut self, array: ArrayId) -> Option<(ir::Value, i32)> {
+        let word = self.environment.slots.as_ref()?.element(array)?;
+        let slot = self.flow_variable()?;
+        Some((self.builder.use_var(slot), 8 * word as i32))
     }
 
     /// The slot of the flow with this hash, which is assigned if necessary.
@@ -147,8 +146,7 @@ impl<'a> Translator<'_, 'a, '_> {
             let present = self.load(slot, 0);
             let same = self.ins().icmp(IntCC::Equal, signature, present);
             self.ins().brif(same, found, &[slot.into()], elsewhere, &[]);
-            self.enter(elsewhere);
-            self.builder.set_cold_block(elsewhere);
+            self.enter_cold(elsewhere);
         }
         let kept = self.environment.pool.keep(layout.clone());
         let kept = self.pointer(kept);
@@ -244,8 +242,7 @@ impl<'a> Translator<'_, 'a, '_> {
             _ => self.ins().jump(found, &[]),
         };
 
-        self.enter(unknown);
-        self.builder.set_cold_block(unknown);
+        self.enter_cold(unknown);
         self.store_key(&key);
         let slots = self.environment.slots.as_ref().expect("they have places");
         let sought = Sought {

@@ -90,9 +90,8 @@ impl<'a> Translator<'_, 'a, '_> {
         let noted = self.shifted_right(memo, MEMO_PLACE_BITS);
         let present = self.load_unchanging(location, offset_of!(Location, version));
         let holds = self.ins().icmp(IntCC::Equal, noted, present);
-        let [known, unknown, found] = self.blocks();
-        let record = self.builder.append_block_param(found, types::I64);
-        let hit = self.builder.append_block_param(found, types::I64);
+        let [known, unknown] = self.blocks();
+        let (found, result) = self.block_with_match();
         self.ins().brif(holds, known, &[], unknown, &[]);
 
         self.enter(known);
@@ -103,8 +102,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let one = self.number(1);
         self.ins().jump(found, &[noted.into(), one.into()]);
 
-        self.enter(unknown);
-        self.builder.set_cold_block(unknown);
+        self.enter_cold(unknown);
         let leader = self.environment.joins.leader(table).expect("it has a memo");
         let key = self.key_words(table, layout);
         let by_key = self.find(table, layout.search, &key, crossing);
@@ -115,7 +113,7 @@ impl<'a> Translator<'_, 'a, '_> {
         self.ins().jump(found, &[by_key.record.into(), by_key.hit.into()]);
 
         self.enter(found);
-        Match { record, hit }
+        result
     }
 
     /// Writes a memo if the record belongs to an entry in the array that the burst uses.

@@ -287,6 +287,12 @@ impl<'e, 'a, 'f> Translator<'e, 'a, 'f> {
         self.builder.seal_block(block);
     }
 
+    /// The same, for a block that is rarely executed.
+    fn enter_cold(&mut self, block: ir::Block) {
+        self.enter(block);
+        self.builder.set_cold_block(block);
+    }
+
     fn blocks<const COUNT: usize>(&mut self) -> [ir::Block; COUNT] {
         std::array::from_fn(|_| self.builder.create_block())
     }

@@ -168,17 +168,13 @@ impl Translator<'_, '_, '_> {
         if self.is_fast_path() {
             return self.call_for_result(runtime::EXTEND_OUTPUT, &[self.context, length]);
         }
-        let (next, end) = (
-            self.load(self.context, in_context!(output_next)),
-            self.load(self.context, in_context!(output_end)),
-        );
+        let [next, end] = self.words_of_context([in_context!(output_next), in_context!(output_end)]);
         let behind = self.ins().iadd(next, length);
         let [fits, grows] = self.blocks();
         let place = self.builder.append_block_param(fits, types::I64);
         let is_room = self.ins().icmp(IntCC::UnsignedLessThanOrEqual, behind, end);
         self.ins().brif(is_room, fits, &[next.into()], grows, &[]);
-        self.enter(grows);
-        self.builder.set_cold_block(grows);
+        self.enter_cold(grows);
         let grown = self.call_for_result(runtime::GROW_OUTPUT, &[self.context, length]);
         self.ins().jump(fits, &[grown.into()]);
         self.enter(fits);

@@ -356,8 +356,7 @@ impl<'a> Translator<'_, 'a, '_> {
         let has_all = self.packet_has(*all);
         let [next, lacks] = self.blocks();
         self.ins().brif(has_all, next, &[], lacks, &[]);
-        self.enter(lacks);
-        self.builder.set_cold_block(lacks);
+        self.enter_cold(lacks);
         for (index, (end, too_short)) in ends.iter().enumerate() {
             self.fast_path_mut().too_short = *too_short;
             let short = self.ending(Ending::Rejected(self.environment.errors.packet_too_short));

@@ -48,32 +48,42 @@ impl Translator<'_, '_, '_> {
         let Some(search) = search else {
             return self.find_by_runtime(table, key);
         };
-        let exits = Exits {
-            found: self.builder.create_block(),
-            missed: self.builder.create_block(),
-            hard: self.builder.create_block(),
-        };
-        let record = self.builder.append_block_param(exits.found, types::I64);
-        let hit = self.builder.append_block_param(exits.found, types::I64);
+        let (found, result) = self.block_with_match();
+        let [missed, hard] = self.blocks();
+        let exits = Exits { found, missed, hard };
         let location = self.location(table);
         match search {
             Search::Never => {
                 self.ins().jump(exits.missed, &[]);
             }
-            Search::Exact { .. } => self.search_buckets(search, location, key, &exits),
-            Search::Prefix { .. } => self.search_prefixes(search, location, key[0], &exits),
+            Search::Exact {
+                entry_words,
+                bucket_words,
+                places_mask,
+                ..
+            } => self.search_buckets(bucket_words, (entry_words, places_mask), location, key, &exits),
+            Search::Prefix {
+                width,
+                row_words,
+                deeper_words,
+            } => self.search_prefixes((key[0], width), [row_words, deeper_words], location, &exits),
         }
-        self.enter(exits.missed);
-        self.builder.set_cold_block(exits.missed);
+        self.enter_cold(exits.missed);
         let default = self.load_unchanging(location, offset_of!(Location, default));
         let missed = self.number(0);
         self.ins().jump(exits.found, &[default.into(), missed.into()]);
-        self.enter(exits.hard);
-        self.builder.set_cold_block(exits.hard);
+        self.enter_cold(exits.hard);
         let found = self.find_by_runtime(table, key);
         self.ins().jump(exits.found, &[found.record.into(), found.hit.into()]);
         self.enter(exits.found);
-        Match { record, hit }
+        result
+    }
+
+    /// A block that takes a match as parameters.
+    pub(super) fn block_with_match(&mut self) -> (ir::Block, Match) {
+        let block = self.builder.create_block();
+        let [record, hit] = [(); 2].map(|()| self.builder.append_block_param(block, types::I64));
+        (block, Match { record, hit })
     }
 
     fn find_by_runtime(&mut self, table: TableId, key: &[ir::Value]) -> Match {
@@ -128,10 +138,14 @@ impl Translator<'_, '_, '_> {
         self.address(locations, (place * size_of::<Location>()) as i32)
     }
 
-    fn search_buckets(&mut self, search: Search, location: ir::Value, key: &[ir::Value], exits: &Exits) {
-        let Search::Exact { bucket_words, .. } = search else {
-            unreachable!("buckets are for exact matches")
-        };
+    fn search_buckets(
+        &mut self,
+        bucket_words: usize,
+        entries: (usize, u64),
+        location: ir::Value,
+        key: &[ir::Value],
+        exits: &Exits,
+    ) {
         let hash = self.hash_of_key(key);
         let count = self.load_unchanging(location, offset_of!(Location, size));
         let home = self.ins().umulhi(hash, count);
@@ -141,32 +155,23 @@ impl Translator<'_, '_, '_> {
         let tags = self.tags(hash);
         for _ in 1..PROBES {
             let next = self.builder.create_block();
-            self.probe(search, bucket, tags, key, exits, next);
-            self.enter(next);
-            self.builder.set_cold_block(next);
+            self.probe(entries, bucket, tags, key, exits, next);
+            self.enter_cold(next);
             bucket = self.next_bucket(location, bucket, 8 * bucket_words as u64);
         }
-        self.probe(search, bucket, tags, key, exits, exits.hard);
+        self.probe(entries, bucket, tags, key, exits, exits.hard);
     }
 
     /// Examines a bucket: all entries with the tag, and then `next` if entries have passed by.
     fn probe(
         &mut self,
-        search: Search,
+        (entry_words, places_mask): (usize, u64),
         bucket: ir::Value,
         tags: ir::Value,
         key: &[ir::Value],
         exits: &Exits,
         next: ir::Block,
     ) {
-        let Search::Exact {
-            entry_words,
-            places_mask,
-            ..
-        } = search
-        else {
-            unreachable!("buckets are for exact matches")
-        };
         let header = self.ins().atomic_load(types::I64, within_bounds(), bucket);
         let first = self.candidates(header, tags, places_mask);
         let [some, none, again] = self.blocks();
@@ -190,16 +195,14 @@ impl Translator<'_, '_, '_> {
         self.ins()
             .brif(different, again, &[], exits.found, &[record.into(), hit.into()]);
 
-        self.enter(again);
-        self.builder.set_cold_block(again);
+        self.enter_cold(again);
         let one = self.number(1);
         let less = self.ins().isub(candidates, one);
         let rest = self.ins().band(candidates, less);
         self.ins().brif(rest, some, &[rest.into()], none, &[]);
         self.builder.seal_block(some);
 
-        self.enter(none);
-        self.builder.set_cold_block(none);
+        self.enter_cold(none);
         let passed = self.shifted_right(header, PASSED_SHIFT);
         self.ins().brif(passed, next, &[], exits.missed, &[]);
     }
@@ -263,15 +266,13 @@ impl Translator<'_, '_, '_> {
         different.expect("keys have words")
     }
 
-    fn search_prefixes(&mut self, search: Search, location: ir::Value, key: ir::Value, exits: &Exits) {
-        let Search::Prefix {
-            width,
-            row_words,
-            deeper_words,
-        } = search
-        else {
-            unreachable!("cells are for prefixes")
-        };
+    fn search_prefixes(
+        &mut self,
+        (key, width): (ir::Value, u32),
+        [row_words, deeper_words]: [usize; 2],
+        location: ir::Value,
+        exits: &Exits,
+    ) {
         let key = self.shifted_left(key, u32::BITS - width);
         let shift = self.load_unchanging(location, offset_of!(Location, size));
         let index = self.ins().ushr(key, shift);
