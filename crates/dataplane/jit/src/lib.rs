@@ -29,7 +29,6 @@
 //! | `verdict.rs`, `notes.rs` | frames and the verdicts on them; what is noted of them for the architecture |
 //! | `context.rs` | the packet's data that generated code accesses |
 //! | `arrays.rs` | the addresses of registers and counters |
-//! | `crc.rs` | remainder tables for CRCs in generated code |
 //! | `packet_context.rs` | the per-packet contexts of a burst on the fast path |
 //! | `flows.rs`, `flow_pages.rs`, `flow_slots.rs`, `flow_trail.rs` | the flow cache: look-up results of a flow's last packet |
 //! | `cold_calls.rs` | calls that change no register |
@@ -115,7 +114,6 @@ mod code;
 mod cold_calls;
 mod compile;
 mod context;
-mod crc;
 mod fast_path;
 mod fast_path_code;
 mod flow_pages;

@@ -14,7 +14,7 @@
 //! | tables | [`entry`], `table_spec`, [`table`], [`view`] | entries, actions, a default action; the writer's and the readers' side |
 //! | indirection | [`profile`] | action profiles and selectors: members, groups, weights |
 //! | stateful objects | [`register`] under [`lock_stripes`], [`counter`], [`meter`] | arrays that packets change |
-//! | functions | [`hash`], [`crc`], [`checksum`] | the hash algorithms of the architectures |
+//! | functions | [`hash`], [`crc`], [`reflected_crc`], [`checksum`] | the hash algorithms of the architectures |
 //!
 //! ```
 //! use forebay_bits::Bits;
@@ -97,6 +97,7 @@ mod order;
 mod packed;
 mod packed_exact_index;
 mod profile;
+pub mod reflected_crc;
 pub mod register;
 mod rules;
 pub mod search;

@@ -3,16 +3,31 @@
 use super::Translator;
 use super::access::{int_of, unchanging};
 use super::value_locations::Field;
-use crate::crc::{Crc, STEP};
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use forebay_ir::DataItem;
+use forebay_ir::{DataItem, HashAlgorithm};
+use forebay_tables::crc::CrcParameters;
+use forebay_tables::reflected_crc::ReflectedCrc;
+
+const STEP: usize = ReflectedCrc::STEP;
+
+static CRC_32: ReflectedCrc = ReflectedCrc::new(CrcParameters::CRC_32);
+static CRC_16: ReflectedCrc = ReflectedCrc::new(CrcParameters::CRC_16);
+
+/// The CRC of an algorithm, unless the control plane can change its parameters.
+pub(super) fn crc_of(algorithm: HashAlgorithm) -> Option<&'static ReflectedCrc> {
+    match algorithm {
+        HashAlgorithm::Crc32 => Some(&CRC_32),
+        HashAlgorithm::Crc16 => Some(&CRC_16),
+        _ => None,
+    }
+}
 
 /// A byte of data: a word, and the byte's lowest bit in it.
 type Byte = (ir::Value, u32);
 
 impl Translator<'_, '_, '_> {
     /// The CRC of `bytes` bytes. The first byte is the most significant of the first word.
-    pub(super) fn crc(&mut self, crc: &'static Crc, words: &[ir::Value], bytes: u32) -> ir::Value {
+    pub(super) fn crc(&mut self, crc: &'static ReflectedCrc, words: &[ir::Value], bytes: u32) -> ir::Value {
         let mut steps = words.chunks(STEP / size_of::<u64>());
         let first_count = bytes.min(STEP as u32);
         let first = bytes_of(steps.next().unwrap_or_default(), first_count);
@@ -33,7 +48,7 @@ impl Translator<'_, '_, '_> {
 
     /// The CRC of data that the parser has extracted and that has not changed since, read from the packet. `None` when
     /// the data is not of this kind or too long.
-    pub(super) fn crc_of_packet(&mut self, crc: &'static Crc, data: &[DataItem]) -> Option<ir::Value> {
+    pub(super) fn crc_of_packet(&mut self, crc: &'static ReflectedCrc, data: &[DataItem]) -> Option<ir::Value> {
         let mut slots = Vec::new();
         for item in data {
             let DataItem::Value(expr) = item else { return None };
@@ -64,13 +79,19 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The CRC of bytes that are divided in one step.
-    fn crc_of_bytes(&mut self, crc: &'static Crc, bytes: &[Byte]) -> ir::Value {
+    fn crc_of_bytes(&mut self, crc: &'static ReflectedCrc, bytes: &[Byte]) -> ir::Value {
         let constant = self.number(i64::from(crc.initial_after(bytes.len() as u32) ^ crc.final_xor));
         self.crc_step(crc, bytes, constant)
     }
 
     /// The remainder of the first `count` bytes of some words, after bytes whose remainder is `before`.
-    fn crc_after(&mut self, crc: &'static Crc, before: ir::Value, words: &[ir::Value], count: u32) -> ir::Value {
+    fn crc_after(
+        &mut self,
+        crc: &'static ReflectedCrc,
+        before: ir::Value,
+        words: &[ir::Value],
+        count: u32,
+    ) -> ir::Value {
         let first = self.ins().bswap(before);
         let mut dividend = words.to_vec();
         dividend[0] = self.ins().bxor(words[0], first);
@@ -85,7 +106,7 @@ impl Translator<'_, '_, '_> {
 
     /// The remainder of bytes, added to `before`. The two halves are summed up separately, so that neither waits for
     /// the other.
-    fn crc_step(&mut self, crc: &'static Crc, bytes: &[Byte], before: ir::Value) -> ir::Value {
+    fn crc_step(&mut self, crc: &'static ReflectedCrc, bytes: &[Byte], before: ir::Value) -> ir::Value {
         let tables = self.pointer(&raw const crc.remainders);
         let [tables, before] = self.used_once(tables, before);
         let before = self.ins().ireduce(types::I32, before);

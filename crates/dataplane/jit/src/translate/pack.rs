@@ -3,10 +3,10 @@
 //! Values of fixed width are packed in registers, 64 bits at a time; the first bit is the most significant.
 
 use super::Translator;
+use super::crc::crc_of;
 use super::value::{ActionData, Value};
 use super::value_locations::{Field, Home};
 use crate::analysis::emits_whole_bytes;
-use crate::crc::Crc;
 use crate::runtime::{self, target, words};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -64,7 +64,7 @@ impl Translator<'_, '_, '_> {
         {
             return checksum;
         }
-        if let Some(crc) = Crc::of(algorithm).filter(|_| !payload)
+        if let Some(crc) = crc_of(algorithm).filter(|_| !payload)
             && let Some(check) = self.crc_of_packet(crc, data)
         {
             return check;
@@ -100,7 +100,7 @@ impl Translator<'_, '_, '_> {
         if algorithm == HashAlgorithm::Csum16 {
             return self.internet_checksum(&packed.words);
         }
-        if let Some(crc) = Crc::of(algorithm).filter(|_| packed.bits <= CRC_BITS_MAX) {
+        if let Some(crc) = crc_of(algorithm).filter(|_| packed.bits <= CRC_BITS_MAX) {
             return self.crc(crc, &packed.words, packed.bits.div_ceil(8));
         }
         let algorithm = self.environment.pool.keep(algorithm);
