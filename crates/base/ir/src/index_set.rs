@@ -1,5 +1,8 @@
 //! A set of small numbers, for analyses of slots.
 
+use crate::SlotId;
+use std::borrow::Borrow;
+
 /// A set of numbers below a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexSet(Vec<u64>);
@@ -30,6 +33,16 @@ impl IndexSet {
         for (word, other) in self.0.iter_mut().zip(&other.0) {
             *word |= other;
         }
+    }
+
+    /// Adds the numbers of slots.
+    pub fn insert_slots(&mut self, slots: impl IntoIterator<Item: Borrow<SlotId>>) {
+        slots.into_iter().for_each(|slot| self.insert(slot.borrow().index()));
+    }
+
+    /// Removes the numbers of slots.
+    pub fn remove_slots(&mut self, slots: impl IntoIterator<Item: Borrow<SlotId>>) {
+        slots.into_iter().for_each(|slot| self.remove(slot.borrow().index()));
     }
 
     /// Removes all numbers.

@@ -29,7 +29,7 @@ fn before_block(program: &Program, block: &Block, at_start: &[IndexSet], ends: &
         Terminator::Reject(_) => ends.rejected.unwrap_or(ends.returned).clone(),
         Terminator::Apply { table, next, .. } => {
             let mut live = before_actions(program, *table, &at_start[next.index()], ends.exited);
-            block.terminator.results().for_each(|slot| live.remove(slot.index()));
+            live.remove_slots(block.terminator.results());
             live
         }
         other => after_terminator(program, other, at_start),
@@ -74,18 +74,9 @@ pub(crate) fn read_by_terminator(program: &Program, terminator: &Terminator, liv
 /// Updates the live slots from after an operation to before it.
 pub(crate) fn step(program: &Program, op: &Op, live: &mut IndexSet) {
     match op {
-        Op::Extract { header, .. } => {
-            let slots = program.headers[header.index()].slots();
-            slots.for_each(|slot| live.remove(slot.index()));
-        }
-        Op::Emit { header } => {
-            let slots = program.headers[header.index()].slots();
-            slots.for_each(|slot| live.insert(slot.index()));
-        }
-        _ => op
-            .certain_target()
-            .into_iter()
-            .for_each(|slot| live.remove(slot.index())),
+        Op::Extract { header, .. } => live.remove_slots(program.headers[header.index()].slots()),
+        Op::Emit { header } => live.insert_slots(program.headers[header.index()].slots()),
+        _ => live.remove_slots(op.certain_target()),
     }
     op.for_each_slot_read(&mut |slot| live.insert(slot.index()));
 }

@@ -84,7 +84,7 @@ impl Finder<'_> {
             GlueOp::Reframe { truncate } => truncate.iter().for_each(|limit| read(limit, live)),
             GlueOp::Mirror(mirror) => {
                 read(&mirror.session, live);
-                mirror.preserve.iter().for_each(|(from, _)| live.insert(from.index()));
+                live.insert_slots(mirror.preserve.iter().map(|(from, _)| from));
                 if mirror.frame == MirrorFrame::WithState {
                     live.extend(&self.before_entry(mirror.to));
                 }
@@ -94,9 +94,8 @@ impl Finder<'_> {
 
     fn read_header_lengths(&self, live: &mut IndexSet) {
         for header in &self.program.headers {
-            live.insert(header.valid.index());
-            let lengths = header.fields.iter().filter_map(|field| field.length);
-            lengths.for_each(|slot| live.insert(slot.index()));
+            live.insert_slots([header.valid]);
+            live.insert_slots(header.fields.iter().filter_map(|field| field.length));
         }
     }
 
@@ -143,12 +142,12 @@ impl Finder<'_> {
             } => {
                 live = self.before_entry(*resume);
                 [port, class, length].into_iter().for_each(|expr| read(expr, &mut live));
-                preserve.iter().for_each(|(from, _)| live.insert(from.index()));
+                live.insert_slots(preserve.iter().map(|(from, _)| from));
             }
             End::Finish(Finish::Transmit { port }) => read(port, &mut live),
-            End::Finish(Finish::Drop(reason)) => reason.error.iter().for_each(|slot| live.insert(slot.index())),
+            End::Finish(Finish::Drop(reason)) => live.insert_slots(reason.error),
             End::Finish(Finish::Resubmit(pairs) | Finish::Recirculate(pairs)) => {
-                pairs.iter().for_each(|(from, _)| live.insert(from.index()));
+                live.insert_slots(pairs.iter().map(|(from, _)| from));
             }
         }
         live

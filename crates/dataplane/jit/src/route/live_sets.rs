@@ -52,18 +52,11 @@ impl<'a> FlowLiveness<'a> {
     pub(super) fn solved(program: &'a Program, route: &'a Route, flow: &Flow) -> Self {
         let at_start = vec![IndexSet::new(program.slots.len()); flow.blocks.len()];
         let mut liveness = FlowLiveness::with(program, route, at_start);
-        // This ends because the sets only grow.
-        loop {
-            let mut changed = false;
-            for (index, block) in flow.blocks.iter().enumerate().rev() {
-                let live = liveness.before(block);
-                changed |= live != liveness.at_start[index];
-                liveness.at_start[index] = live;
-            }
-            if !changed {
-                return liveness;
-            }
+        // Blocks come after their predecessors.
+        for (index, block) in flow.blocks.iter().enumerate().rev() {
+            liveness.at_start[index] = liveness.before(block);
         }
+        liveness
     }
 
     /// The liveness of a program for which the live slots at the beginning of each block are known.
@@ -142,82 +135,66 @@ impl<'a> FlowLiveness<'a> {
         let at_exit = block.exit.map_or(&behind, |exit| &self.at_start[exit.index()]);
         let mut live = before_actions(self.program, *table, &behind, at_exit);
         // The direct meter's colour is not always written.
-        terminator.results().for_each(|slot| live.remove(slot.index()));
+        live.remove_slots(terminator.results());
         live
     }
 
     fn before_joint(&self, block: &FlowBlock, joint: Joint, live: &mut IndexSet) {
         let route = self.route;
-        let remove = |live: &mut IndexSet, slots: &[(SlotId, super::Source)]| {
-            slots.iter().for_each(|(slot, _)| live.remove(slot.index()));
-        };
         match joint {
-            Joint::Verified => route.checksum_error.iter().for_each(|slot| live.remove(slot.index())),
+            Joint::Verified => live.remove_slots(route.checksum_error),
             Joint::Decide { replicate } => {
-                let wanted = sources_read(self.program, &route.before_egress, live);
-                remove(live, &route.before_egress);
-                wanted.iter().for_each(|slot| live.insert(slot.index()));
-                replicate
-                    .iter()
-                    .for_each(|block| live.extend(&self.at_start[block.index()]));
+                self.before_sources(&route.before_egress, live);
+                if let Some(block) = replicate {
+                    live.extend(&self.at_start[block.index()]);
+                }
                 if route.may_note_clone_from_ingress(self.program, &block.facts) {
-                    let kept = route.kept_by_clones().iter();
-                    kept.for_each(|slot| live.insert(slot.index()));
+                    live.insert_slots(route.kept_by_clones());
                     if route.cloning.frames[0] == ClonedFrame::Deparsed {
                         self.before_deparser(block, live);
                     }
                 }
                 if route.may_leave(&block.facts) {
-                    let taken_along = route.leaving.iter().flatten();
-                    taken_along.for_each(|slot| live.insert(slot.index()));
+                    live.insert_slots(route.leaving.iter().flatten());
                 }
                 self.sent_back(route.resubmits(&block.facts), live);
-                let decide = route
-                    .requested()
-                    .chain(route.misses)
-                    .chain([route.egress_spec, route.ingress_drop.slot]);
-                decide.chain(route.group()).for_each(|slot| live.insert(slot.index()));
+                live.insert_slots(route.requested().chain(route.misses).chain(route.group()));
+                live.insert_slots([route.egress_spec, route.ingress_drop.slot]);
             }
             Joint::Replicate => {
-                let wanted = sources_read(self.program, route.before_copy(), live);
-                remove(live, route.before_copy());
-                wanted.iter().for_each(|slot| live.insert(slot.index()));
-                route.group().iter().for_each(|slot| live.insert(slot.index()));
+                self.before_sources(route.before_copy(), live);
+                live.insert_slots(route.group());
             }
             Joint::Left => {
-                live.insert(route.egress_drop.slot.index());
-                self.counted(live);
+                live.insert_slots([route.egress_drop.slot]);
+                live.insert_slots(route.counted_length);
                 if route.may_note_clone_from_egress(self.program, &block.facts) {
-                    let headers = self.program.headers.iter().flat_map(Header::slots);
-                    headers
-                        .chain(route.kept_by_clones().iter().copied())
-                        .for_each(|slot| live.insert(slot.index()));
+                    live.insert_slots(self.program.headers.iter().flat_map(Header::slots));
+                    live.insert_slots(route.kept_by_clones());
                 }
             }
             Joint::Deparse => {
                 self.before_deparser(block, live);
-                self.counted(live);
+                live.insert_slots(route.counted_length);
                 self.sent_back(route.recirculates(&block.facts), live);
             }
         }
     }
-}
 
-impl FlowLiveness<'_> {
+    /// Updates the live slots from after sources are put into slots to before it.
+    fn before_sources(&self, sources: &[(SlotId, super::Source)], live: &mut IndexSet) {
+        let wanted = sources.iter().filter(|(slot, _)| live.contains(slot.index()));
+        let read = wanted.flat_map(|(_, source)| source.slots_read(self.program));
+        let read: Vec<SlotId> = read.collect();
+        live.remove_slots(sources.iter().map(|(slot, _)| slot));
+        live.insert_slots(read);
+    }
+
     /// Adds the slot that says that a packet is sent back, and what it keeps then.
     fn sent_back(&self, when: Option<SlotId>, live: &mut IndexSet) {
         if let (Some(slot), Some(back)) = (when, &self.route.sends_back) {
-            let slots = back.kept.iter().chain([&slot]);
-            slots.for_each(|slot| live.insert(slot.index()));
+            live.insert_slots(back.kept.iter().chain([&slot]));
         }
-    }
-
-    /// Adds the slot with the length that counters read after ingress.
-    fn counted(&self, live: &mut IndexSet) {
-        self.route
-            .counted_length
-            .iter()
-            .for_each(|slot| live.insert(slot.index()));
     }
 
     /// Adds the slots that the deparser reads. Headers that are certainly invalid are not emitted.
@@ -227,18 +204,12 @@ impl FlowLiveness<'_> {
         };
         for header in emitted.iter().map(|id| &self.program.headers[id.index()]) {
             if block.facts.value(header.valid) == Some(0) {
-                live.insert(header.valid.index());
+                live.insert_slots([header.valid]);
             } else {
-                header.slots().for_each(|slot| live.insert(slot.index()));
+                live.insert_slots(header.slots());
             }
         }
     }
-}
-
-/// The slots on which live values of sources depend.
-fn sources_read(program: &Program, sources: &[(SlotId, super::Source)], live: &IndexSet) -> Vec<SlotId> {
-    let wanted = sources.iter().filter(|(slot, _)| live.contains(slot.index()));
-    wanted.flat_map(|(_, source)| source.slots_read(program)).collect()
 }
 
 /// Removes dead stores from the flow after the parser. Returns the slots live at the beginning of each block.
@@ -260,50 +231,35 @@ fn is_dead(op: &Op, live: &IndexSet) -> bool {
 /// The slots that may have been written between the parser and the beginning of each block.
 pub(crate) fn written_before(program: &Program, route: &Route, flow: &Flow) -> Vec<IndexSet> {
     let mut at_start = vec![IndexSet::new(program.slots.len()); flow.blocks.len()];
-    loop {
-        let mut changed = false;
-        for (index, block) in flow.blocks.iter().enumerate() {
-            let mut written = at_start[index].clone();
-            write_statements(program, block, &mut written);
-            written_at_end(program, route, block, &mut written);
-            for successor in block.successors() {
-                let known = at_start[successor.index()].clone();
-                at_start[successor.index()].extend(&written);
-                changed |= known != at_start[successor.index()];
-            }
-        }
-        if !changed {
-            return at_start;
+    // Blocks come after their predecessors.
+    for (index, block) in flow.blocks.iter().enumerate() {
+        let mut written = at_start[index].clone();
+        write_statements(program, block, &mut written);
+        written_at_end(program, route, block, &mut written);
+        for successor in block.successors() {
+            at_start[successor.index()].extend(&written);
         }
     }
+    at_start
 }
 
 /// Adds what the statements of a block may write.
 pub(super) fn write_statements(program: &Program, block: &FlowBlock, written: &mut IndexSet) {
     for statement in &block.block.statements {
-        let slots = statement.op.slots_written(program);
-        slots.iter().for_each(|slot| written.insert(slot.index()));
+        written.insert_slots(statement.op.slots_written(program));
     }
 }
 
 /// Adds what the architecture may write at the end of a block, or a look-up and its actions.
 pub(super) fn written_at_end(program: &Program, route: &Route, block: &FlowBlock, written: &mut IndexSet) {
-    let mut sources = |slots: &[(SlotId, super::Source)]| {
-        slots.iter().for_each(|(slot, _)| written.insert(slot.index()));
-    };
     match block.joint {
-        Some(Joint::Decide { .. }) => sources(&route.before_egress),
-        Some(Joint::Replicate) => sources(route.before_copy()),
-        Some(Joint::Verified) => route
-            .checksum_error
-            .iter()
-            .for_each(|slot| written.insert(slot.index())),
+        Some(Joint::Decide { .. }) => written.insert_slots(route.before_egress.iter().map(|(slot, _)| slot)),
+        Some(Joint::Replicate) => written.insert_slots(route.before_copy().iter().map(|(slot, _)| slot)),
+        Some(Joint::Verified) => written.insert_slots(route.checksum_error),
         Some(Joint::Left | Joint::Deparse) | None => {}
     }
     let terminator = &block.block.terminator;
     if let Terminator::Apply { table, .. } = terminator {
-        let by_actions = written_by_actions(program, *table);
-        let slots = terminator.results().chain(by_actions);
-        slots.for_each(|slot| written.insert(slot.index()));
+        written.insert_slots(terminator.results().chain(written_by_actions(program, *table)));
     }
 }

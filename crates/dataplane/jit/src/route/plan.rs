@@ -258,8 +258,7 @@ fn varbits(program: &Program) -> BTreeSet<SlotId> {
 
 /// The live slots after the parser whose values may be observed: of a varbit field, only the bits that it has.
 fn needed(program: &Program, mut live: IndexSet) -> IndexSet {
-    let varbits = varbits_up_to_length(program);
-    varbits.keys().for_each(|slot| live.remove(slot.index()));
+    live.remove_slots(varbits_up_to_length(program).keys());
     live
 }
 

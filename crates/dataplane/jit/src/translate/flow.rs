@@ -92,8 +92,7 @@ impl Translator<'_, '_, '_> {
     /// others.
     fn note_written(&mut self, op: &Op) {
         if self.path().is_some() {
-            let slots = op.slots_written(self.program);
-            slots.iter().for_each(|slot| self.changed.insert(slot.index()));
+            self.changed.insert_slots(op.slots_written(self.program));
         }
     }
 
