@@ -2,7 +2,7 @@
 
 use crate::pipeline::Graph;
 use crate::{
-    Action, ActionProfile, Body, BodyKind, Calculation, Counter, Digest, Expr, Meter, Op, Recipient, Register,
+    Action, ActionProfile, Block, Body, BodyKind, Calculation, Counter, Digest, Expr, Meter, Op, Recipient, Register,
     Statement, Table, Terminator, ValueSet,
 };
 use std::collections::BTreeMap;
@@ -391,6 +391,25 @@ impl Statement {
     }
 }
 
+impl Block {
+    /// A block that has no name and no place in the source.
+    pub fn new(statements: Vec<Statement>, terminator: Terminator) -> Block {
+        Block {
+            label: None,
+            statements,
+            terminator,
+            location: Location::default(),
+        }
+    }
+
+    /// The expressions that its operations and its terminator evaluate, to be changed.
+    pub fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let statements = self.statements.iter_mut();
+        let of_statements = statements.flat_map(|statement| statement.op.exprs_mut());
+        of_statements.chain(self.terminator.exprs_mut())
+    }
+}
+
 impl Terminator {
     /// The blocks that may follow.
     pub fn successors(&self) -> Vec<BlockId> {
@@ -436,6 +455,15 @@ impl Body {
     /// The statements of all blocks.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.blocks.iter().flat_map(|block| &block.statements)
+    }
+
+    /// Every slot that its operations and its tables write; not those that actions write.
+    pub fn slots_written(&self, program: &Program) -> impl Iterator<Item = SlotId> {
+        self.blocks.iter().flat_map(|block| {
+            let statements = block.statements.iter();
+            let by_statements = statements.flat_map(|statement| statement.op.slots_written(program));
+            by_statements.chain(block.terminator.slots_written(program))
+        })
     }
 
     /// The tables that its blocks apply, in the order of the blocks.

@@ -12,7 +12,7 @@
 //! valid.
 
 use crate::tables::key_spec;
-use forebay_ir::{ActionId, Body, Expr, Op, Program, SlotId, TableId};
+use forebay_ir::{ActionId, Expr, Op, Program, SlotId, TableId};
 use forebay_tables::{KeySpec, Search};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -129,7 +129,7 @@ impl Writers {
     fn of(program: &Program) -> Writers {
         let mut of_slots: BTreeMap<SlotId, BTreeSet<usize>> = BTreeMap::new();
         for (index, body) in program.bodies.iter().enumerate() {
-            for slot in written(program, body) {
+            for slot in body.slots_written(program) {
                 of_slots.entry(slot).or_default().insert(index);
             }
         }
@@ -176,16 +176,4 @@ fn may_lead(program: &Program, table: TableId, key: &BTreeSet<SlotId>) -> bool {
     let declared = &program.tables[table.index()];
     let mut actions = declared.actions.iter();
     declared.implementation.is_none() && actions.any(|listed| determines(program, listed.action, key))
-}
-
-/// The slots that a body writes.
-fn written(program: &Program, body: &Body) -> BTreeSet<SlotId> {
-    let mut slots = BTreeSet::new();
-    for block in &body.blocks {
-        for statement in &block.statements {
-            slots.extend(statement.op.slots_written(program));
-        }
-        slots.extend(block.terminator.slots_written(program));
-    }
-    slots
 }

@@ -83,12 +83,10 @@ impl FlowBlock {
     fn joint(joint: Joint, next: Option<BlockId>) -> FlowBlock {
         FlowBlock {
             joint: Some(joint),
-            ..FlowBlock::of(Block {
-                label: None,
-                statements: Vec::new(),
-                terminator: next.map_or(Terminator::Return, Terminator::Jump),
-                location: Default::default(),
-            })
+            ..FlowBlock::of(Block::new(
+                Vec::new(),
+                next.map_or(Terminator::Return, Terminator::Jump),
+            ))
         }
     }
 
@@ -168,14 +166,7 @@ impl Flow {
     fn part_by(&mut self, slot: SlotId) {
         let first = self.blocks.len() as u32;
         let [set, clear, next] = [1, 2, 3].map(|index| BlockId(first + index));
-        let block = |statements, terminator| {
-            FlowBlock::of(Block {
-                label: None,
-                statements,
-                terminator,
-                location: Default::default(),
-            })
-        };
+        let block = |statements, terminator| FlowBlock::of(Block::new(statements, terminator));
         self.blocks.push(block(
             Vec::new(),
             Terminator::Branch {
@@ -347,8 +338,8 @@ fn with_checksums_apart(blocks: &[Block]) -> Vec<Block> {
     let mut blocks = blocks.to_vec();
     let mut at = 0;
     while at < blocks.len() {
-        let conditional = |statement: &Statement| checksum_condition(&statement.op).is_some();
-        if let Some(index) = blocks[at].statements.iter().position(conditional) {
+        let mut statements = blocks[at].statements.iter_mut();
+        if let Some(index) = statements.position(|statement| checksum_condition(&mut statement.op).is_some()) {
             part(&mut blocks, at, index);
         }
         at += 1;
@@ -364,7 +355,8 @@ fn part(blocks: &mut Vec<Block>, at: usize, index: usize) {
     let rest = block.statements.split_off(index + 1);
     let mut statement = block.statements.pop().expect("it is there");
     let truth = Expr::Const(Bits::from_bool(true));
-    let condition = std::mem::replace(condition_mut(&mut statement.op), truth);
+    let condition = checksum_condition(&mut statement.op).expect("it has one");
+    let condition = std::mem::replace(condition, truth);
     let branch = Terminator::Branch {
         condition,
         then_block: checksum,
@@ -382,19 +374,12 @@ fn part(blocks: &mut Vec<Block>, at: usize, index: usize) {
 }
 
 /// The condition of a checksum, unless it is constant.
-fn checksum_condition(op: &Op) -> Option<&Expr> {
+fn checksum_condition(op: &mut Op) -> Option<&mut Expr> {
     match op {
         Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => {
             (!matches!(condition, Expr::Const(_))).then_some(condition)
         }
         _ => None,
-    }
-}
-
-fn condition_mut(op: &mut Op) -> &mut Expr {
-    match op {
-        Op::VerifyChecksum { condition, .. } | Op::UpdateChecksum { condition, .. } => condition,
-        _ => unreachable!("only checksums have conditions"),
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) const UNCERTAIN_MAX: usize = 3;
 pub(crate) const COMPOSED_BITS_MAX: u64 = 8 * 1024;
 
 /// The tree.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     pub(crate) leaves: Vec<Leaf>,
@@ -321,12 +321,7 @@ impl<'a> Planner<'a> {
             in_vain: 0,
             blocks_left: THREADED_BLOCKS_MAX,
             threaded_left: THREADED_STATEMENTS_MAX,
-            plan: Plan {
-                nodes: Vec::new(),
-                leaves: Vec::new(),
-                left_out: Vec::new(),
-                limits: Limits::default(),
-            },
+            plan: Plan::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::known::Known;
 use super::{Pass, Route};
 use forebay_bits::Bits;
-use forebay_ir::{Block, Body, BodyId, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, passes};
+use forebay_ir::{Block, Expr, HeaderId, Op, Program, SlotId, SlotKind, Terminator, passes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The result of [`specialise`].
@@ -16,12 +16,7 @@ pub(super) struct Special {
 /// Replaces slots whose values are known and constant by these values.
 pub(super) fn specialise(program: &Program, route: &Route, known: &BTreeMap<SlotId, Bits>) -> Special {
     let mut program = program.clone();
-    program.bodies[route.parser.index()].blocks = vec![Block {
-        label: None,
-        statements: Vec::new(),
-        terminator: Terminator::Return,
-        location: Default::default(),
-    }];
+    program.bodies[route.parser.index()].blocks = vec![Block::new(Vec::new(), Terminator::Return)];
     let written = written(&program, route);
     let constant: BTreeMap<SlotId, Bits> = known
         .iter()
@@ -74,29 +69,8 @@ fn substitute(program: &mut Program, known: &BTreeMap<SlotId, Bits>) {
         block
             .statements
             .retain(|statement| !matches!(&statement.op, Op::Emit { header } if is_invalid(header)));
-        for statement in &mut block.statements {
-            statement
-                .op
-                .exprs_mut()
-                .into_iter()
-                .for_each(|expr| substitute_expr(expr, &value));
-        }
-        block
-            .terminator
-            .exprs_mut()
-            .into_iter()
-            .for_each(|expr| substitute_expr(expr, &value));
+        block.exprs_mut().for_each(|expr| substitute_expr(expr, &value));
     }
-}
-
-/// The bodies after the parser, including actions.
-fn reachable_bodies<'a>(program: &'a Program, route: &Route) -> Vec<&'a Body> {
-    let mut found: BTreeSet<BodyId> = route.bodies().into_iter().collect();
-    for body in route.bodies() {
-        let tables = program.bodies[body.index()].applied_tables();
-        found.extend(tables.flat_map(|table| program.bodies_of_actions(table)));
-    }
-    found.into_iter().map(|body| &program.bodies[body.index()]).collect()
 }
 
 /// Slots that the bodies after the parser write, or the architecture between them.
@@ -104,11 +78,8 @@ pub(super) fn written(program: &Program, route: &Route) -> BTreeSet<SlotId> {
     let sources = route.before_egress.iter().chain(route.before_copy());
     let mut written: BTreeSet<SlotId> = sources.map(|(slot, _)| *slot).collect();
     written.extend(route.checksum_error);
-    for block in reachable_bodies(program, route).iter().flat_map(|body| &body.blocks) {
-        for statement in &block.statements {
-            written.extend(statement.op.slots_written(program));
-        }
-        written.extend(block.terminator.slots_written(program));
+    for body in route.bodies_with_actions(program) {
+        written.extend(program.bodies[body.index()].slots_written(program));
     }
     written
 }

@@ -41,13 +41,6 @@ impl Route {
         }
         Some(program)
     }
-
-    /// The bodies after the parser, and those of the actions of their tables.
-    fn bodies_with_actions(&self, program: &Program) -> BTreeSet<BodyId> {
-        let tables = self.tables(program).into_iter();
-        let actions = tables.flat_map(|table| program.bodies_of_actions(table));
-        actions.chain(self.bodies()).collect()
-    }
 }
 
 /// The body without loops; `None` when it has none, or they cannot be unrolled.

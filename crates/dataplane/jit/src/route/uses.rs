@@ -39,6 +39,13 @@ impl Route {
         [self.parser].into_iter().chain(self.bodies()).collect()
     }
 
+    /// The bodies after the parser, and those of the actions of their tables.
+    pub(super) fn bodies_with_actions(&self, program: &Program) -> BTreeSet<BodyId> {
+        let tables = self.tables(program).into_iter();
+        let actions = tables.flat_map(|table| program.bodies_of_actions(table));
+        actions.chain(self.bodies()).collect()
+    }
+
     /// The bodies between the parser and the queue.
     fn before_queue(&self) -> [BodyId; 2] {
         [self.verify_checksum, self.ingress]

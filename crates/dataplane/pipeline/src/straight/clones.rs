@@ -18,7 +18,7 @@
 use super::clone_head::FIELDS;
 use super::state::State;
 use super::validities::{self, Valid, Validities};
-use super::{Straight, append, assign, block, branch, ends, jumps, new_body, new_empty_control, new_slot};
+use super::{Straight, append, assign, branch, ends, jumps, new_body, new_empty_control, new_slot};
 use crate::layout::Layout;
 use crate::packet::InstanceType;
 use forebay_bits::Bits;
@@ -238,13 +238,7 @@ fn egress_of(program: &Program, layout: &Layout, egress: BodyId, what: InstanceT
         return None;
     }
     for block in &mut special.bodies[egress.index()].blocks {
-        let exprs = block
-            .statements
-            .iter_mut()
-            .flat_map(|statement| statement.op.exprs_mut());
-        for expr in exprs.chain(block.terminator.exprs_mut()) {
-            replace(expr, instance_type, &what);
-        }
+        block.exprs_mut().for_each(|expr| replace(expr, instance_type, &what));
     }
     forebay_ir::passes::optimize(&mut special);
     Some(special)
@@ -435,7 +429,7 @@ impl ParserOfClones<'_> {
         }
         let default = self.next();
         let error = build::constant(32, 0);
-        self.blocks.push(block(Vec::new(), Terminator::Reject(error)));
+        self.blocks.push(Block::new(Vec::new(), Terminator::Reject(error)));
         self.blocks[first.index()].terminator = Terminator::Select {
             keys: slots[2..][..words.len()].iter().map(|slot| Expr::Slot(*slot)).collect(),
             cases,

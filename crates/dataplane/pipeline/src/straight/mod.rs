@@ -137,23 +137,14 @@ fn new_deparser(program: &mut Program, headers: impl IntoIterator<Item = HeaderI
     new_body(program, "emit", BodyKind::Deparser, blocks)
 }
 
-fn block(statements: Vec<Statement>, terminator: Terminator) -> Block {
-    Block {
-        label: None,
-        statements,
-        terminator,
-        location: Location::default(),
-    }
-}
-
 /// A block after which the body ends.
 fn ends(statements: Vec<Statement>) -> Block {
-    block(statements, Terminator::Return)
+    Block::new(statements, Terminator::Return)
 }
 
 /// A block after which `next` comes.
 fn jumps(statements: Vec<Statement>, next: BlockId) -> Block {
-    block(statements, Terminator::Jump(next))
+    Block::new(statements, Terminator::Jump(next))
 }
 
 fn branch(condition: Expr, then_block: BlockId, else_block: BlockId) -> Block {
@@ -162,7 +153,7 @@ fn branch(condition: Expr, then_block: BlockId, else_block: BlockId) -> Block {
         then_block,
         else_block,
     };
-    block(Vec::new(), terminator)
+    Block::new(Vec::new(), terminator)
 }
 
 fn assign(slot: SlotId, value: Expr) -> Statement {

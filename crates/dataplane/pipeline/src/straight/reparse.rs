@@ -4,7 +4,7 @@
 //! header of the list provides the fields. The packet bails out (`misses` becomes 1) if the parser needs anything
 //! else: if it reads bits that are not a whole header of the list, continues into the payload, or rejects.
 
-use super::{Refusal, assign, block, ends, jumps};
+use super::{Refusal, assign, ends, jumps};
 use forebay_ir::{Block, BlockId, Body, Expr, Header, HeaderId, Op, Program, SlotId, Statement, Terminator, build};
 use std::collections::BTreeMap;
 
@@ -143,7 +143,7 @@ impl Making<'_, '_> {
             then_block: with,
             else_block: without,
         };
-        self.set(id, block(Vec::new(), branch));
+        self.set(id, Block::new(Vec::new(), branch));
         id
     }
 

@@ -31,7 +31,7 @@ impl Sides {
         }
         let mut written_before = BTreeSet::new();
         for id in &bodies_before {
-            written(program, &program.bodies[id.index()], &mut written_before);
+            written_before.extend(program.bodies[id.index()].slots_written(program));
         }
         Sides {
             read_after,
@@ -184,15 +184,5 @@ fn read(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
         }
         let terminator = &block.terminator;
         terminator.for_each_slot_read(program, &mut |slot| _ = slots.insert(slot));
-    }
-}
-
-/// Adds the slots that a body writes.
-fn written(program: &Program, body: &Body, slots: &mut BTreeSet<SlotId>) {
-    for block in &body.blocks {
-        for statement in &block.statements {
-            slots.extend(statement.op.slots_written(program));
-        }
-        slots.extend(block.terminator.slots_written(program));
     }
 }
