@@ -65,13 +65,13 @@ impl fmt::Debug for CodeMemory {
 
 /// The locations of the tables that a compiled graph searches.
 #[derive(Clone, Debug, Default)]
-pub struct Locations {
+pub struct TableLocations {
     tables: Vec<Location>,
     /// The function, and the session of pins, for which `tables` holds.
     found: Option<(u64, Session)>,
 }
 
-impl Locations {
+impl TableLocations {
     /// Updates the locations for the function with this number, unless they still hold.
     #[inline]
     pub(crate) fn find(&mut self, number: u64, searched: &[TableId], objects: &(impl TableObjects + ?Sized)) {

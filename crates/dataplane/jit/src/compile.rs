@@ -4,8 +4,8 @@ use crate::analysis::{longest_path, truncates, varbits_up_to_length};
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry, entry};
 use crate::cold_calls::Trampolines;
-use crate::fast_path_code::{Entries, FastPathCode, Needs};
-use crate::graph::{GraphCode, GraphNeeds, GraphPlan};
+use crate::fast_path_code::{Entries, FastPathCode, FastPathMetadata};
+use crate::graph::{GraphCode, GraphMetadata, GraphPlan};
 use crate::inline_caches::Joins;
 use crate::packet_context::Shape;
 use crate::pool::Pool;
@@ -62,7 +62,7 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
     let mut pool = Pool::default();
     let mut environment = environment(program, &layout, &mut pool, Trampolines::get()?, step_limit);
     let function = translate(&mut module, &mut environment, Unit::Graph(graph, &plan))?;
-    let needs = GraphNeeds {
+    let metadata = GraphMetadata {
         temporaries: environment.temporaries as usize,
         arrays: ArraysShape::of(program),
         searched: environment.searched,
@@ -71,7 +71,7 @@ pub fn compile_graph(program: &Program, graph: &Graph, step_limit: u64) -> Resul
     finish(&mut module)?;
     let entry = entry_of(&module, function.id);
     // SAFETY: the entry is in the module and of that plan, and the environment has counted.
-    Ok(unsafe { GraphCode::new(CodeMemory::new(module, pool), entry, plan, needs) })
+    Ok(unsafe { GraphCode::new(CodeMemory::new(module, pool), entry, plan, metadata) })
 }
 
 /// Compiles the fast path of a program, in one of its forms. If the program is too large for all paths through its
@@ -114,7 +114,7 @@ struct TranslatedFastPath {
     pool: Pool,
     packets: Function,
     hashes: Option<Function>,
-    needs: Needs,
+    metadata: FastPathMetadata,
 }
 
 impl TranslatedFastPath {
@@ -143,7 +143,7 @@ impl TranslatedFastPath {
             && route.is_stateless(program)
             && !route.may_bail_out(program, Notes::default())
             && plan.leaves.iter().all(|leaf| !leaf.misses);
-        let needs = Needs {
+        let metadata = FastPathMetadata {
             temporaries: environment.temporaries as usize,
             headroom: environment.headroom,
             shape: environment.shape,
@@ -171,7 +171,7 @@ impl TranslatedFastPath {
             pool,
             packets,
             hashes,
-            needs,
+            metadata,
         })
     }
 
@@ -192,7 +192,7 @@ impl TranslatedFastPath {
         };
         // SAFETY: the entries are those of the functions in the module, the length is the first one's, and the
         // environment has counted.
-        Ok(unsafe { FastPathCode::new(CodeMemory::new(self.module, self.pool), entries, self.needs) })
+        Ok(unsafe { FastPathCode::new(CodeMemory::new(self.module, self.pool), entries, self.metadata) })
     }
 }
 

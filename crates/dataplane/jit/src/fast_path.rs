@@ -44,14 +44,17 @@ impl<'a> FastPath<'a> {
         } else {
             forms.without_cache(memory, objects)
         };
-        memory.make_room(code.needs.temporaries);
+        memory.make_room(code.metadata.temporaries);
         Lanes::prepare(memory, forms.shape());
         let arrays = objects.arrays();
-        assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
+        assert!(
+            arrays.are_of(code.metadata.arrays),
+            "the arrays are those of the program"
+        );
         let mut context = Context::new(objects);
         memory.copies.describe(&mut context);
         let mut far_slots = None;
-        if let Some(layout) = &code.needs.slots {
+        if let Some(layout) = &code.metadata.slots {
             let (index, tag) = memory
                 .flows
                 .open(code.number, layout, objects.pin(), |table| objects.table(table).group());
@@ -82,7 +85,7 @@ impl<'a> FastPath<'a> {
     /// The form of this burst, and so its order of execution.
     #[inline]
     pub fn order(&self) -> Order {
-        match (&self.code.needs.slots, self.code.needs.staged) {
+        match (&self.code.metadata.slots, self.code.metadata.staged) {
             (Some(_), _) => Order::Cached,
             (None, true) => Order::Staged,
             (None, false) => Order::RunToCompletion,
@@ -93,14 +96,14 @@ impl<'a> FastPath<'a> {
     /// enough then.
     #[inline]
     pub fn is_uniform(&self) -> bool {
-        self.code.needs.uniform
+        self.code.metadata.uniform
     }
 
     /// Whether all frames from the same port have the same verdict, [as long as](TableObjects::pin) the tables do not
     /// change.
     #[inline]
     pub fn is_steady(&self) -> bool {
-        self.code.needs.steady
+        self.code.metadata.steady
     }
 
     /// Takes the first of the frames, at most [`BURST_MAX`](crate::packet_context::BURST_MAX), through the fast path,
@@ -118,8 +121,8 @@ impl<'a> FastPath<'a> {
             return 0;
         }
         let lanes = &mut self.memory.lanes;
-        let count = lanes.refer_to(frames, self.code.needs.staged);
-        if self.code.needs.truncates && self.code.needs.staged {
+        let count = lanes.refer_to(frames, self.code.metadata.staged);
+        if self.code.metadata.truncates && self.code.metadata.staged {
             lanes.limit(count, u32::MAX.into());
         }
         // SAFETY: as the caller promises.
@@ -162,7 +165,7 @@ impl<'a> FastPath<'a> {
         context.output = self.output;
         context.memory = self.memory;
         if let (Some(index), 0) = (self.far_slots, self.packets_ahead)
-            && let Some(layout) = &self.code.needs.slots
+            && let Some(layout) = &self.code.metadata.slots
             && let Some(hashes) = self.code.entries.hashes
         {
             // SAFETY: as below.
@@ -206,14 +209,14 @@ impl<'a> FastPath<'a> {
     /// Whether a clone must be executed before the next packet.
     #[inline]
     pub fn is_clone_first(&self) -> bool {
-        self.code.needs.clones_first && self.has_clones()
+        self.code.metadata.clones_first && self.has_clones()
     }
 
     /// Whether the last packet may have sent a message to a table, a pool or a quota among its
     /// [digests](FastPath::take_digests), which must be applied before the next packet.
     #[inline]
     pub fn may_ask_table(&self) -> bool {
-        self.code.needs.asks_tables && !self.memory.digests.is_empty()
+        self.code.metadata.asks_tables && !self.memory.digests.is_empty()
     }
 
     /// Moves the recorded clones to `clones`, whose previous content is lost.
@@ -326,7 +329,7 @@ impl<'a> FastPath<'a> {
             parsed_bits: lane.parsed_bits as usize,
             output_start: lane.output_start as usize / 8,
             output_bits: lane.output_bits as usize,
-            length_max: if self.code.needs.truncates {
+            length_max: if self.code.metadata.truncates {
                 lane.truncate_to as u32
             } else {
                 u32::MAX
@@ -353,7 +356,7 @@ impl<'a> FastPath<'a> {
         let is_alike = verdicts[0] >> 32 == verdict::REPLICATED && verdict::alike(verdicts) == count;
         let each = verdicts[0] as u32 as usize;
         // Packets that run to completion become copies in their order.
-        let last = if self.code.needs.staged { count } else { 1 };
+        let last = if self.code.metadata.staged { count } else { 1 };
         let mut is_next = |index| self.memory.lanes.lane(index).first_copy == (index * each) as u64;
         (is_alike && each > 0 && (0..last).all(&mut is_next)).then_some(each)
     }
@@ -366,7 +369,7 @@ impl<'a> FastPath<'a> {
     /// Whether frames may become copies.
     #[inline]
     pub fn makes_copies(&self) -> bool {
-        self.code.needs.copies
+        self.code.metadata.copies
     }
 
     /// The bytes that the deparser emitted for the packets of the last burst that are [rewritten](Verdict::Rewritten).

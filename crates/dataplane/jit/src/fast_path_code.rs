@@ -16,7 +16,7 @@ pub struct FastPathCode {
     /// Unique among all code.
     pub(crate) number: u64,
     pub(crate) entries: Entries,
-    pub(crate) needs: Needs,
+    pub(crate) metadata: FastPathMetadata,
     _memory: CodeMemory,
 }
 
@@ -31,9 +31,9 @@ pub(crate) struct Entries {
     pub(crate) hashes: Option<Entry>,
 }
 
-/// What the code of a fast path needs at run time.
+/// What the run time must know of the code of a fast path.
 #[derive(Clone, Debug)]
-pub(crate) struct Needs {
+pub(crate) struct FastPathMetadata {
     /// Words of temporaries.
     pub(crate) temporaries: usize,
     /// See [`FastPathCode::headroom`].
@@ -74,19 +74,19 @@ impl FastPathCode {
     ///
     /// # Safety
     ///
-    /// The entries are functions in that memory, and need no more than `needs` says.
-    pub(crate) unsafe fn new(memory: CodeMemory, entries: Entries, needs: Needs) -> Self {
+    /// The entries are functions in that memory, and need no more than `metadata` says.
+    pub(crate) unsafe fn new(memory: CodeMemory, entries: Entries, metadata: FastPathMetadata) -> Self {
         FastPathCode {
             number: crate::code::next_number(),
             entries,
-            needs,
+            metadata,
             _memory: memory,
         }
     }
 
     /// Bytes in front of a frame that the code may read and write.
     pub fn headroom(&self) -> usize {
-        self.needs.headroom
+        self.metadata.headroom
     }
 
     /// The machine code, for disassemblers and profilers, at the address where it is executed.
@@ -98,13 +98,13 @@ impl FastPathCode {
     /// What keeps packets off the fast path because the program is too large, or because its copies cannot be put
     /// together.
     pub fn obstacles(&self) -> &[Obstacle] {
-        &self.needs.obstacles
+        &self.metadata.obstacles
     }
 
     /// The left-out paths through the parser, and beginnings of paths: packets on them
     /// [bail out](crate::route::BailOut::TooLarge).
     pub fn left_out(&self) -> &[PathId] {
-        &self.needs.left_out
+        &self.metadata.left_out
     }
 
     /// The unique number of this code.
@@ -117,13 +117,13 @@ impl FastPathCode {
     /// [`Order::RunToCompletion`].
     #[inline]
     pub fn caches_flows(&self) -> bool {
-        self.needs.slots.is_some()
+        self.metadata.slots.is_some()
     }
 
     /// Whether packets may become copies on the fast path.
     #[inline]
     pub fn makes_copies(&self) -> bool {
-        self.needs.copies
+        self.metadata.copies
     }
 
     /// Whether clones of packets may be [recorded](crate::FastPath::take_clones).
@@ -135,18 +135,18 @@ impl FastPathCode {
     /// Whether clones must be executed in the order of their packets.
     #[inline]
     pub fn keeps_order_of_clones(&self) -> bool {
-        self.needs.clones_in_order
+        self.metadata.clones_in_order
     }
 
     /// The most clones of a packet that may be recorded, one per session.
     #[inline]
     pub fn clones_of_each(&self) -> usize {
-        self.needs.clones
+        self.metadata.clones
     }
 
     /// Updates the locations of its tables: see [`Memory::locate`].
     pub(crate) fn locate(&self, memory: &mut Memory, objects: &dyn TableObjects) -> usize {
-        memory.locate(self.number, &self.needs.searched, objects)
+        memory.locate(self.number, &self.metadata.searched, objects)
     }
 
     /// The most bytes that a copy of a frame needs.
@@ -204,6 +204,6 @@ impl<'a> Forms<'a> {
     /// The lanes and queues that are enough for all forms.
     pub(crate) fn shape(self) -> Shape {
         let others = [self.straight, self.staged].into_iter().flatten();
-        others.fold(self.first.needs.shape, |shape, code| shape.or(code.needs.shape))
+        others.fold(self.first.metadata.shape, |shape, code| shape.or(code.metadata.shape))
     }
 }

@@ -139,7 +139,7 @@ pub(crate) struct Sought {
 }
 
 /// A table that may get a place in slots.
-pub(crate) struct Wanting {
+pub(crate) struct SlotCandidate {
     pub(crate) table: TableId,
     pub(crate) layout: TableLayout,
     /// The table whose record determines the key of this one.
@@ -148,7 +148,7 @@ pub(crate) struct Wanting {
     pub(crate) learns: bool,
 }
 
-impl Wanting {
+impl SlotCandidate {
     /// The number of key words in the place, and how the place encodes that nothing was found, relative to its first
     /// word.
     fn shape(&self, with_copy: bool) -> Option<(usize, Nothing)> {
@@ -213,7 +213,7 @@ impl Wanting {
 
 /// The tables whose records are copied into slots: those that must be, and others, the smallest first, as long as this
 /// number of words has room for them.
-fn copied_tables(chosen: &[Wanting], mut room: usize) -> BTreeSet<TableId> {
+fn copied_tables(chosen: &[SlotCandidate], mut room: usize) -> BTreeSet<TableId> {
     let mut by_size: Vec<(usize, TableId)> = chosen
         .iter()
         .filter_map(|table| Some((table.more_for_copy()?, table.table)))
@@ -234,9 +234,9 @@ impl SlotLayout {
     /// A layout with a place for each of these tables, as far as there is room, and words for elements of these arrays;
     /// `None` when no table has a place. A leader comes before its followers. Small records are copied into slots where
     /// that does not make slots larger: a look-up then accesses nothing but the slot.
-    pub(crate) fn new(tables: impl IntoIterator<Item = Wanting>, arrays: &[ArrayId]) -> Option<SlotLayout> {
+    pub(crate) fn new(tables: impl IntoIterator<Item = SlotCandidate>, arrays: &[ArrayId]) -> Option<SlotLayout> {
         let mut words = 1 + arrays.iter().map(|array| array.words()).sum::<usize>();
-        let mut chosen: Vec<Wanting> = Vec::new();
+        let mut chosen: Vec<SlotCandidate> = Vec::new();
         for mut table in tables {
             let has_place = |leader: &TableId| chosen.iter().any(|other| other.table == *leader);
             table.leader = table.leader.filter(has_place);
@@ -366,7 +366,7 @@ impl SlotLayout {
 impl SlotLayout {
     /// A layout for this many tables with a short key, for tests.
     pub(crate) fn of_short_keys(tables: u32) -> SlotLayout {
-        let tables = (0..tables).map(|table| tests::wanting(table, tests::MAC, &[], None));
+        let tables = (0..tables).map(|table| tests::candidate(table, tests::MAC, &[], None));
         SlotLayout::new(tables, &[]).expect("they have places")
     }
 }
@@ -386,10 +386,15 @@ mod tests {
     use forebay_ir::MeterId;
     use forebay_tables::{KeyLayout, KeySpec, MatchKind, RecordLayout};
 
-    pub(super) fn wanting(table: u32, (width, kind): (u32, MatchKind), data: &[u32], leader: Option<u32>) -> Wanting {
+    pub(super) fn candidate(
+        table: u32,
+        (width, kind): (u32, MatchKind),
+        data: &[u32],
+        leader: Option<u32>,
+    ) -> SlotCandidate {
         let keys = [KeySpec { width, kind }];
         let record = RecordLayout::of_actions(&[data, &[]], false);
-        Wanting {
+        SlotCandidate {
             table: TableId(table),
             layout: TableLayout {
                 key: KeyLayout::new(&keys),
@@ -408,8 +413,8 @@ mod tests {
 
     #[test]
     fn what_routing_finds_is_in_one_line() {
-        let next_hop = wanting(2, (32, MatchKind::Exact), &[48, 48, 9], Some(1));
-        let tables = [wanting(0, MAC, &[], None), wanting(1, IPV4, &[32], None), next_hop];
+        let next_hop = candidate(2, (32, MatchKind::Exact), &[48, 48, 9], Some(1));
+        let tables = [candidate(0, MAC, &[], None), candidate(1, IPV4, &[32], None), next_hop];
         let layout = SlotLayout::new(tables, &[]).unwrap();
         assert_eq!(layout.bytes, 64);
         let place = |table| layout.place(TableId(table)).unwrap();
@@ -421,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_key_that_may_be_anything_needs_an_address() {
-        let tables = [wanting(0, IPV6, &[], None), wanting(1, MAC, &[128, 128, 128], None)];
+        let tables = [candidate(0, IPV6, &[], None), candidate(1, MAC, &[128, 128, 128], None)];
         let layout = SlotLayout::new(tables, &[]).unwrap();
         let places = [0, 1].map(|table| layout.place(TableId(table)).unwrap());
         assert!(matches!(places[0].nothing, Nothing::Null(3)), "{places:?}");
@@ -434,7 +439,7 @@ mod tests {
 
     #[test]
     fn lines_of_tables_that_are_not_looked_up_are_not_in_use() {
-        let tables = (0..8).map(|table| wanting(table, IPV6, &[], None));
+        let tables = (0..8).map(|table| candidate(table, IPV6, &[], None));
         let arrays = [ArrayId::Bank(0), ArrayId::Meter(MeterId(1))];
         let layout = SlotLayout::new(tables, &arrays).unwrap();
         assert_eq!(layout.bytes, 32 * 8);
@@ -457,17 +462,17 @@ mod tests {
 
     #[test]
     fn tables_without_room_have_no_place_and_lead_nowhere() {
-        let many = (0..20).map(|table| wanting(table, IPV6, &[], table.checked_sub(1)));
+        let many = (0..20).map(|table| candidate(table, IPV6, &[], table.checked_sub(1)));
         let layout = SlotLayout::new(many, &[]).unwrap();
         assert!(layout.bytes <= 8 * SLOT_WORDS_MAX);
         let placed = (0..20).filter(|table| layout.place(TableId(*table)).is_some()).count();
         // The first has its key, and all others follow one another.
         assert_eq!(placed, 20);
-        let many = (0..60).map(|table| wanting(table, IPV6, &[], None));
+        let many = (0..60).map(|table| candidate(table, IPV6, &[], None));
         let layout = SlotLayout::new(many, &[]).unwrap();
         assert!(layout.place(TableId(41)).is_some() && layout.place(TableId(42)).is_none());
         assert!(SlotLayout::new([], &[]).is_none());
-        let after_none = wanting(1, MAC, &[], Some(7));
+        let after_none = candidate(1, MAC, &[], Some(7));
         assert_eq!(
             SlotLayout::new([after_none], &[])
                 .unwrap()

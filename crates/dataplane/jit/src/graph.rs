@@ -22,7 +22,7 @@
 //! place, in front of what the parser left, if there is room down to [`FrameInPlace::floor`]. Without room, the code
 //! stops there.
 
-use crate::Locations;
+use crate::TableLocations;
 use crate::arrays::ArraysShape;
 use crate::code::{CodeMemory, Entry as CodeEntry};
 use crate::context::{Context, Later, Memory, ending};
@@ -241,15 +241,15 @@ pub fn slots_needed_at(program: &Program, graph: &Graph, block: BlockId) -> Vec<
 pub struct GraphCode {
     plan: GraphPlan,
     entry: CodeEntry,
-    needs: GraphNeeds,
+    metadata: GraphMetadata,
     /// A number that no other function has.
     number: u64,
     _memory: CodeMemory,
 }
 
-/// What the translation of a graph has found to be needed.
+/// What the run time must know of the code of a graph.
 #[derive(Debug)]
-pub(crate) struct GraphNeeds {
+pub(crate) struct GraphMetadata {
     /// Words of temporaries.
     pub(crate) temporaries: usize,
     pub(crate) arrays: ArraysShape,
@@ -262,12 +262,17 @@ impl GraphCode {
     ///
     /// # Safety
     ///
-    /// `entry` is in `memory`, was translated from `plan`, and needs no more than `needs` says.
-    pub(crate) unsafe fn new(memory: CodeMemory, entry: CodeEntry, plan: GraphPlan, needs: GraphNeeds) -> GraphCode {
+    /// `entry` is in `memory`, was translated from `plan`, and needs no more than `metadata` says.
+    pub(crate) unsafe fn new(
+        memory: CodeMemory,
+        entry: CodeEntry,
+        plan: GraphPlan,
+        metadata: GraphMetadata,
+    ) -> GraphCode {
         GraphCode {
             plan,
             entry,
-            needs,
+            metadata,
             number: crate::code::next_number(),
             _memory: memory,
         }
@@ -300,14 +305,14 @@ impl GraphCode {
 pub struct GraphSite<'a> {
     /// The code.
     pub code: &'a GraphCode,
-    locations: &'a Locations,
+    locations: &'a TableLocations,
 }
 
 impl<'a> GraphSite<'a> {
     /// Finds the tables, unless their locations are known.
     #[inline]
-    pub fn new(code: &'a GraphCode, objects: &impl TableObjects, locations: &'a mut Locations) -> GraphSite<'a> {
-        locations.find(code.number, &code.needs.searched, objects);
+    pub fn new(code: &'a GraphCode, objects: &impl TableObjects, locations: &'a mut TableLocations) -> GraphSite<'a> {
+        locations.find(code.number, &code.metadata.searched, objects);
         GraphSite { code, locations }
     }
 }
@@ -398,10 +403,13 @@ impl<'a> GraphPass<'a> {
         memory: &'a mut Memory,
     ) -> GraphPass<'a> {
         let GraphSite { code, locations } = site;
-        memory.make_room(code.needs.temporaries);
+        memory.make_room(code.metadata.temporaries);
         memory.graph.kept.resize(code.plan.kept_words, 0);
         let arrays = objects.arrays();
-        assert!(arrays.are_of(code.needs.arrays), "the arrays are those of the program");
+        assert!(
+            arrays.are_of(code.metadata.arrays),
+            "the arrays are those of the program"
+        );
         // Copies in units of sixteen bytes may begin before the emitted bytes.
         let emitted = memory.graph.emitted[COPIED_AT_ONCE as usize..].as_mut_ptr();
         let context = Context {

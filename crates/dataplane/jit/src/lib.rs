@@ -137,7 +137,7 @@ mod verdict;
 mod wide_stores;
 
 pub use arrays::{Arrays, default_slot};
-pub use code::Locations;
+pub use code::TableLocations;
 pub use compile::{CompileError, compile_fast_path, compile_graph};
 pub use context::Memory;
 pub use fast_path::FastPath;

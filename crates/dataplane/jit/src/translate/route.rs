@@ -6,7 +6,7 @@ use super::mode::ParserPath;
 use super::value_locations::{Address, Field, Home, Homes};
 use super::{Ending, Translator};
 use crate::analysis::CursorFact;
-use crate::flow_slots::{FAR_BYTES, FAR_CALLS, SlotLayout, Wanting};
+use crate::flow_slots::{FAR_BYTES, FAR_CALLS, SlotCandidate, SlotLayout};
 use crate::flow_trail::ArrayId;
 use crate::inline_caches::{key_slots, writes_data_alone};
 use crate::packet_context::Shape;
@@ -129,27 +129,27 @@ impl<'a> Translator<'_, 'a, '_> {
         // Tables with a leading table come after the others.
         let (followers, others): (Vec<TableId>, Vec<TableId>) =
             tables.into_iter().partition(|table| joins.leader(*table).is_some());
-        let wanting = others.into_iter().chain(followers).map(|table| Wanting {
+        let candidates = others.into_iter().chain(followers).map(|table| SlotCandidate {
             table,
             layout: self.table_layout(table),
             leader: leader(table).filter(|_| !self.program.learns(table)),
             learns: self.program.learns(table),
         });
-        let wanting: Vec<Wanting> = wanting.collect();
+        let candidates: Vec<SlotCandidate> = candidates.collect();
         let arrays = if route.without.has(Pass::FlowTrail) {
             Vec::new()
         } else {
             ArrayId::far(self.program, &self.environment.banks)
         };
-        let is_called = |table: &&Wanting| table.layout.search.is_none() || table.layout.members.is_some();
-        let calls = wanting.iter().filter(is_called).count();
-        let bytes = |table: &Wanting| {
+        let is_called = |table: &&SlotCandidate| table.layout.search.is_none() || table.layout.members.is_some();
+        let calls = candidates.iter().filter(is_called).count();
+        let bytes = |table: &SlotCandidate| {
             let words = (table.layout.key.words() + table.layout.record.words()) as u64;
             self.program.tables[table.table.index()].size.saturating_mul(8 * words)
         };
-        let bytes = wanting.iter().map(bytes).fold(0, u64::saturating_add);
+        let bytes = candidates.iter().map(bytes).fold(0, u64::saturating_add);
         let waits = route.keeps_order(self.program) && (!arrays.is_empty() || bytes > FAR_BYTES);
-        let mut layout = SlotLayout::new(wanting, &arrays)?;
+        let mut layout = SlotLayout::new(candidates, &arrays)?;
         layout.goes_far = waits || calls >= FAR_CALLS;
         Some(layout)
     }

@@ -38,7 +38,7 @@ pub use flow::FlowKey;
 use forebay_exec::{BitBuffer, DigestRequest, Event, Requests, Tracer};
 use forebay_ir::Recipient;
 use forebay_jit::graph::GraphSite;
-use forebay_jit::{Arrays, Locations, Memory};
+use forebay_jit::{Arrays, Memory, TableLocations};
 use forebay_tables::{Pin, Reader};
 pub use returns::Return;
 use specialised::FastPathMemory;
@@ -56,7 +56,7 @@ pub struct Worker {
     /// The addresses of registers and counters, for compiled code.
     pub(crate) arrays: Arrays,
     /// The locations of tables, for compiled code.
-    pub(crate) locations: Locations,
+    pub(crate) locations: TableLocations,
     pub(crate) scratch: WorkerScratch,
     pub(crate) fast: FastPathMemory,
 }
