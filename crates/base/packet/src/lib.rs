@@ -12,7 +12,8 @@
 //!    clock.
 //! 5. [`decorators`]: tracing, capture, loss and delay, each wrapping any port.
 //!
-//! Beside them stand [`pcap`] (files, over any `Read` or `Write`) and [`checksum`] (RFC 1071).
+//! Beside them stand [`pcap`] (files, over any `Read` or `Write`), [`checksum`] (RFC 1071) and [`scheduler`] (which
+//! queue of a port is next).
 //!
 //! The whole data path of a program on top of this crate is four verbs:
 //!
@@ -50,6 +51,7 @@ mod pool;
 mod port;
 pub mod prefetch;
 mod random;
+pub mod scheduler;
 mod timer;
 
 pub use buffer::{DEFAULT_HEADROOM, DEFAULT_ROOM};

@@ -7,7 +7,7 @@
 
 use crate::again::Again;
 use crate::switch::{Activity, Source, Switch};
-use crate::traffic_manager::QUEUES_MAX;
+use forebay_packet::scheduler::QUEUES_MAX;
 use forebay_packet::{Burst, Packet};
 use forebay_pipeline::{
     Arrival, Cloned, DropReason, IngressArguments, Leaving, Origin, PacketVerdict, Passes, Return, SlowReason, Tracer,

@@ -42,10 +42,12 @@ mod traffic_manager;
 
 pub use counters::{Counters, PortReport};
 pub use delay::DelayClock;
+/// The most queues of a port.
+pub use forebay_packet::scheduler::QUEUES_MAX;
 pub use frames::{Arriving, Frames, Left, Sink};
 pub use in_memory::{MemorySwitch, SendError};
 pub use port_table::Presence;
 pub use rss::{Spread, five_tuple_hash};
 pub use sharing::{SharingConfig, WorkerPorts, WorkerStatus, share_ports};
 pub use switch::{Activity, Config, Settled, Switch};
-pub use traffic_manager::{QUEUES_MAX, QueueChange, QueueLimit, QueueReport, Service};
+pub use traffic_manager::{QueueChange, QueueLimit, QueueReport, Service};

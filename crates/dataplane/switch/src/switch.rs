@@ -5,8 +5,9 @@ use crate::counters::{Counters, PortReport};
 use crate::delay::{DelayClock, Delays};
 use crate::passes::{Around, Buffers, Digests};
 use crate::port_table::{PortTable, Presence, Sent};
-use crate::traffic_manager::{QUEUES_MAX, QueueChange, QueueReport, Service, TrafficManager};
+use crate::traffic_manager::{QueueChange, QueueReport, Service, TrafficManager};
 use forebay_histogram::Histogram;
+use forebay_packet::scheduler::QUEUES_MAX;
 use forebay_packet::{Burst, DEFAULT_BURST, Port, PortError};
 use forebay_pipeline::{
     Cloned, DigestMessage, DropReason, GoingOn, IngressArguments, IngressPacket, Origin, PathCounters, Pipeline,

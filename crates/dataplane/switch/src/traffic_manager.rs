@@ -5,9 +5,8 @@
 //!
 //! # Scheduling
 //! Queues with [`Service::Strict`] come first, the most urgent first, as in BMv2's simple_switch. When they are empty,
-//! queues with a weight share the port by bytes in proportion to their weights: deficit weighted round robin
-//! (Shreedhar and Varghese, 1996). In its turn, a queue gets `weight * QUANTUM_BYTES` more credit, and sends as many
-//! packets as its credit pays for. It keeps the rest for its next turn, unless it is then empty.
+//! queues with a weight share the port by bytes in proportion to their weights, with quanta of
+//! `weight * QUANTUM_BYTES`: see [`scheduler`](forebay_packet::scheduler).
 //!
 //! A queue with a rate sends its packets at least a minimum time apart, and lets other queues of its port send in
 //! between, as in BMv2's simple_switch (`QueueingLogicPriRL`). Unlike there, a queue that could not be served in time
@@ -18,12 +17,10 @@
 //! for its packets, which are dropped when they would leave.
 
 use crate::port_table::LOW_NUMBERS;
+use forebay_packet::scheduler::{Backlog, First, QUEUES_MAX, Scheduler};
 use forebay_pipeline::{EgressArguments, EgressPacket, PassedQueue, QueuedPacket};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
-
-/// The most queues of a port: `standard_metadata.priority` has three bits.
-pub const QUEUES_MAX: usize = 8;
 
 /// The credit of a weight of 1 in one turn: about an Ethernet frame, so that a turn sends something.
 const QUANTUM_BYTES: u64 = 1514;
@@ -36,6 +33,16 @@ pub enum Service {
     Strict,
     /// A share, at least 1, of what strict queues leave.
     Weight(u32),
+}
+
+impl Service {
+    /// The bytes per turn, unless the queue is strict.
+    fn quantum(self) -> Option<u64> {
+        match self {
+            Service::Strict => None,
+            Service::Weight(weight) => Some(u64::from(weight.max(1)) * QUANTUM_BYTES),
+        }
+    }
 }
 
 /// What limits a queue.
@@ -100,8 +107,6 @@ struct Waiting {
 struct Queue {
     waiting: VecDeque<Waiting>,
     settings: Settings,
-    /// The remaining credit in bytes.
-    deficit: u64,
     /// The time at which its next packet may leave, in nanoseconds; none before the first packet that leaves with the
     /// present rate. Used only with a rate.
     free_ns: Option<u64>,
@@ -120,8 +125,7 @@ struct Settings {
 /// The queues of a port.
 struct PortQueues {
     queues: Vec<Queue>,
-    /// The queue with a weight whose turn it is.
-    turn: usize,
+    scheduler: Scheduler,
     len: usize,
 }
 
@@ -333,7 +337,6 @@ impl Queue {
         Queue {
             waiting: VecDeque::new(),
             settings,
-            deficit: 0,
             free_ns: None,
             enqueued: 0,
             dropped: 0,
@@ -378,7 +381,7 @@ impl PortQueues {
     fn new(settings: &[Settings]) -> PortQueues {
         PortQueues {
             queues: settings.iter().copied().map(Queue::new).collect(),
-            turn: 0,
+            scheduler: Scheduler::new(settings.iter().map(|settings| settings.service.quantum())),
             len: 0,
         }
     }
@@ -389,48 +392,39 @@ impl PortQueues {
 
     /// The next packet, if one waits that may leave.
     fn next(&mut self, now_us: u64) -> Option<EgressPacket> {
-        let index = self.next_queue(now_us)?;
+        let queues = QueuesAt {
+            queues: &self.queues,
+            now_us,
+        };
+        let index = self.scheduler.next(&queues)?;
         let queue = &mut self.queues[index];
         let waiting = queue.waiting.pop_front()?;
         queue.count_departure(now_us);
         self.len -= 1;
         Some(waiting.into_egress(queue.waiting.len() as u32, now_us))
     }
+}
 
-    fn next_queue(&mut self, now_us: u64) -> Option<usize> {
-        let strict = |queue: &Queue| queue.settings.service == Service::Strict && queue.is_ready(now_us);
-        self.queues
-            .iter()
-            .rposition(strict)
-            .or_else(|| self.next_weighted_queue(now_us))
+/// A port's queues at a time, for the scheduler.
+struct QueuesAt<'a> {
+    queues: &'a [Queue],
+    now_us: u64,
+}
+
+impl Backlog for QueuesAt<'_> {
+    fn ready(&self) -> u32 {
+        let queues = self.queues.iter().enumerate();
+        queues.fold(0, |ready, (index, queue)| {
+            ready | u32::from(queue.is_ready(self.now_us)) << index
+        })
     }
 
-    /// This terminates: in every round each queue with a waiting packet gets more credit, so eventually a packet is
-    /// paid for.
-    fn next_weighted_queue(&mut self, now_us: u64) -> Option<usize> {
-        let is_weighted = |queue: &Queue| queue.settings.service != Service::Strict;
-        if !self
-            .queues
-            .iter()
-            .any(|queue| is_weighted(queue) && queue.is_ready(now_us))
-        {
-            return None;
-        }
-        loop {
-            let queue = &mut self.queues[self.turn];
-            match queue.waiting.front() {
-                Some(first) if queue.is_free(now_us) && u64::from(first.packet.length()) <= queue.deficit => {
-                    queue.deficit -= u64::from(first.packet.length());
-                    return Some(self.turn);
-                }
-                Some(_) => {}
-                None => queue.deficit = 0,
-            }
-            self.turn = (self.turn + 1) % self.queues.len();
-            let next = &mut self.queues[self.turn];
-            if let (Service::Weight(weight), true) = (next.settings.service, next.is_ready(now_us)) {
-                next.deficit += u64::from(weight.max(1)) * QUANTUM_BYTES;
-            }
+    fn first(&self, queue: usize) -> First {
+        let queue = &self.queues[queue];
+        match queue.waiting.front() {
+            Some(first) if queue.is_free(self.now_us) => First::Ready(first.packet.length()),
+            Some(_) => First::Held,
+            None => First::Missing,
         }
     }
 }

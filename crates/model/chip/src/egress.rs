@@ -13,10 +13,10 @@ use crate::network::{Observer, Part, Place};
 use crate::pacer::Picos;
 use crate::parser_channel::Incoming;
 use crate::port::{Port, Waiting, WireEnd};
-use crate::scheduler::Backlog;
 use crate::spec::ChipSpec;
 use crate::timing::Timing;
 use forebay_ir::Location;
+use forebay_packet::scheduler::Backlog;
 use forebay_pipeline::{EgressArguments, EgressDecision, IngressPacket, LeavingPacket, NoTrace};
 use std::sync::Arc;
 
@@ -181,7 +181,7 @@ impl Port {
     /// As soon as the wire is free the port may take the next packet, if there is one.
     #[inline]
     fn schedule_next<O: Observer>(&mut self, index: u16, context: &mut Context<'_, O>) {
-        if self.queues.busy() != 0 {
+        if self.queues.ready() != 0 {
             self.is_scheduled = true;
             context.schedule(self.free_at, Kind::PortReady, index);
         }

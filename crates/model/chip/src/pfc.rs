@@ -10,7 +10,7 @@ use crate::chip::{Chip, Context};
 use crate::events::Kind;
 use crate::network::Observer;
 use crate::outside::pause_index;
-use crate::scheduler::QUEUES_MAX;
+use forebay_packet::scheduler::QUEUES_MAX;
 
 /// Priority flow control of a chip, at all of its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,31 @@ use crate::fault::Fault;
 use crate::outside::Upstream;
 use crate::pacer::{Pacer, Picos};
 use crate::parser_channel::{Incoming, ParserChannel};
-use crate::scheduler::{Backlog, QUEUES_MAX, Scheduler, Service};
 use crate::spec::ChipSpec;
 use crate::timing::Timing;
+use forebay_packet::scheduler::{Backlog, First, QUEUES_MAX, Scheduler};
 use forebay_pipeline::QueuedPacket;
 use std::collections::VecDeque;
+
+/// How a queue is served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Service {
+    /// Before all queues with a quantum, and before strict ones of smaller number.
+    #[default]
+    Strict,
+    /// Bytes per turn, at least 1.
+    Quantum(u32),
+}
+
+impl Service {
+    /// The bytes per turn, unless the queue is strict.
+    fn quantum(self) -> Option<u64> {
+        match self {
+            Service::Strict => None,
+            Service::Quantum(bytes) => Some(bytes.into()),
+        }
+    }
+}
 
 /// A queue of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -173,16 +193,17 @@ impl Queues {
 
 impl Backlog for Queues {
     #[inline]
-    fn busy(&self) -> u32 {
+    fn ready(&self) -> u32 {
         self.busy & !self.paused
     }
 
+    /// A paused queue is like an empty one: it loses its credit.
     #[inline]
-    fn first_bytes(&self, queue: usize) -> Option<u32> {
-        let first = self.get(queue).waiting.front();
-        first
-            .filter(|_| self.paused >> queue & 1 == 0)
-            .map(|waiting| waiting.length)
+    fn first(&self, queue: usize) -> First {
+        match self.get(queue).waiting.front() {
+            Some(waiting) if self.paused >> queue & 1 == 0 => First::Ready(waiting.length),
+            _ => First::Missing,
+        }
     }
 }
 
@@ -279,14 +300,14 @@ impl Port {
             };
             self.queues.count += 1;
         }
-        self.scheduler = Scheduler::new(configs.iter().map(|config| config.service));
+        self.scheduler = Scheduler::new(configs.iter().map(|config| config.service.quantum()));
     }
 
     /// Pauses a queue, or lets it continue. Returns whether the port may now take a packet.
     pub(crate) fn pause(&mut self, queue: usize, is_paused: bool) -> bool {
         let bit = 1 << queue;
         self.queues.paused = self.queues.paused & !bit | if is_paused { bit } else { 0 };
-        let wakes = !self.is_scheduled && self.queues.busy() != 0;
+        let wakes = !self.is_scheduled && self.queues.ready() != 0;
         self.is_scheduled |= wakes;
         wakes
     }
