@@ -330,6 +330,9 @@ pub trait Port: Send {
 
     /// Sends the packets of `burst`, leaves it empty, and returns how many were accepted.
     ///
+    /// The port counts each of the others once, under a [`DropReason`]. A switch counts only those that the port has not
+    /// counted ([`PortCounters::refusals`]): those of a port that has failed, under the reason `port_error`.
+    ///
     /// # Errors
     /// When the port is out of order; the burst is emptied and counted all the same.
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError>;

@@ -201,9 +201,16 @@ impl<T> Progress<T> {
         self.0.tail.0.load(Ordering::SeqCst)
     }
 
+    /// The number of values that were published and are not yet taken and released.
+    pub(crate) fn waiting(&self) -> usize {
+        // In this order the result is never below 0: the head does not pass the tail.
+        let head = self.0.head.0.load(Ordering::SeqCst);
+        self.published().wrapping_sub(head)
+    }
+
     /// Whether all that was published has been taken and released.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.head.0.load(Ordering::SeqCst) == self.published()
+        self.waiting() == 0
     }
 }
 
@@ -242,7 +249,7 @@ mod tests {
         let progress = producer.progress();
         assert!(producer.exchange(&mut 1) && progress.is_empty());
         producer.publish();
-        assert!(!progress.is_empty());
+        assert!(!progress.is_empty() && progress.waiting() == 1);
         assert!(consumer.waiting() == 1 && consumer.exchange(&mut 0));
         consumer.release();
         assert!(progress.is_empty() && progress.published() == 1);

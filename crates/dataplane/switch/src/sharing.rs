@@ -181,7 +181,7 @@ struct Shared {
 struct PortShared {
     /// Whether the port has delivered its last packet.
     ended: AtomicBool,
-    /// Whether the port has failed to send, so that its rings are not emptied any more.
+    /// Whether the port has failed to send. Its owner then takes nothing more from the rings of departures.
     failed: AtomicBool,
     arrivals: Vec<Progress<Packet>>,
     departures: Vec<Progress<Packet>>,
@@ -189,7 +189,29 @@ struct PortShared {
     refused: Vec<Refused>,
 }
 
-/// Packets that were handed to the owner of a port, and that the port has not sent.
+impl PortShared {
+    /// Packets that the worker handed over and the owner never takes, because the port has failed. They are not counted
+    /// but found in the ring: a worker may hand over some more before it sees that the port has failed.
+    fn stranded(&self, worker: usize) -> u64 {
+        if self.failed.load(Ordering::SeqCst) {
+            self.departures[worker].waiting() as u64
+        } else {
+            0
+        }
+    }
+
+    /// Packets that the worker handed over and the port has not sent.
+    fn not_sent(&self, worker: usize) -> u64 {
+        self.refused[worker].all.load(Ordering::Relaxed) + self.stranded(worker)
+    }
+
+    /// Those of them that the port does not count.
+    fn not_counted(&self, worker: usize) -> u64 {
+        self.refused[worker].uncounted.load(Ordering::Relaxed) + self.stranded(worker)
+    }
+}
+
+/// Packets that the owner of a port has taken from another worker, and that the port has not sent.
 #[derive(Default)]
 struct Refused {
     all: AtomicU64,
@@ -269,8 +291,7 @@ impl WorkerStatus {
     /// The counters of this worker's switch, in which packets for ports of other workers are transmitted as soon as
     /// they are handed over. Those that a port has refused then are dropped.
     pub fn settled(&self, counters: Counters) -> Counters {
-        let refused = self.shared.ports.iter().map(|port| &port.refused[self.worker].all);
-        let refused: u64 = refused.map(|count| count.load(Ordering::Relaxed)).sum();
+        let refused: u64 = self.shared.ports.iter().map(|port| port.not_sent(self.worker)).sum();
         Counters {
             transmitted: counters.transmitted - refused,
             dropped: counters.dropped + refused,
@@ -400,24 +421,17 @@ impl SteeringPort {
         self.arrivals.iter_mut().flatten().for_each(Producer::publish);
     }
 
-    /// Tells the other workers that the port has failed to send: nothing else empties their rings.
-    fn noted<T>(&mut self, result: Result<T, PortError>) -> Result<T, PortError> {
+    /// Tells the other workers when the port has failed to send: nothing empties their rings any more.
+    fn noted<T>(&self, result: Result<T, PortError>) -> Result<T, PortError> {
         if result.is_err() {
             self.place.port().failed.store(true, Ordering::SeqCst);
-            self.give_up_departures();
         }
         result
     }
 
-    #[cold]
-    fn give_up_departures(&mut self) {
-        let mut given_up = Packet::new();
-        for (worker, departures) in &mut self.departures {
-            let waiting = departures.waiting();
-            while departures.exchange(&mut given_up) {}
-            departures.release();
-            self.place.port().refused[*worker].count(waiting as u64, true);
-        }
+    /// Whether another worker has a packet for the port, which has not failed to send.
+    fn has_departures(&self) -> bool {
+        !self.place.port().failed.load(Ordering::Relaxed) && self.departures.iter().any(|(_, ring)| !ring.is_empty())
     }
 
     fn receive_and_send(&mut self, burst: &mut Burst, max: usize, now_ns: u64) -> Result<usize, PortError> {
@@ -472,7 +486,7 @@ impl Port for SteeringPort {
     }
 
     fn readiness(&self) -> Readiness {
-        if self.departures.iter().any(|(_, ring)| !ring.is_empty()) {
+        if self.has_departures() {
             // Nothing tells when a port has room again.
             return match self.port.room() {
                 0 => Readiness::Unknown,
@@ -534,8 +548,7 @@ impl RemotePort {
     }
 
     fn lost(&self) -> u64 {
-        let refused = &self.place.port().refused[self.place.status.worker];
-        refused.uncounted.load(Ordering::Relaxed)
+        self.place.port().not_counted(self.place.status.worker)
     }
 }
 
@@ -746,6 +759,21 @@ mod tests {
         assert_eq!(remote.readiness(), Readiness::Never);
         let settled = status.settled(transmitted(1));
         assert_eq!((settled.transmitted, settled.dropped), (0, 1));
+    }
+
+    #[test]
+    fn packets_that_are_handed_over_while_a_port_fails_are_counted() {
+        let [(mut own, _), (mut remote, status)] = shared_by_two(Broken);
+        assert!(send(&mut own).is_err());
+        let failed = &status.shared.ports[0].failed;
+        // The worker looks before the port fails, and hands over afterwards.
+        failed.store(false, Ordering::SeqCst);
+        assert_eq!(send(&mut remote), Ok(1));
+        failed.store(true, Ordering::SeqCst);
+        assert_eq!(remote.counters().drops(DropReason::LinkDown), 1);
+        let settled = status.settled(transmitted(1));
+        assert_eq!((settled.transmitted, settled.dropped), (0, 1));
+        assert_eq!(own.readiness(), Readiness::Unknown, "the port's own");
     }
 
     #[test]
