@@ -6,7 +6,8 @@
 //! Because compact cells have half the size, a look-up reads one distant line of memory instead of two.
 //!
 //! Cells have room for about 32,000 contents, and as many arrays. When a cell would need one more, the cells are no
-//! longer complete, and readers stop using them until the trie is rebuilt.
+//! longer complete, and readers use the trie's until the trie is rebuilt with fewer. The trie is not rebuilt for this
+//! reason alone: that takes long, and the answers are the same.
 //!
 //! # Publication
 //!
@@ -42,7 +43,7 @@ impl CompactCell {
     /// The cell of an address without a prefix.
     pub(crate) const EMPTY: CompactCell = CompactCell(0);
     /// Stands for a content or an array whose number does not fit.
-    const OUTSIDE: CompactCell = CompactCell(DEEPER - 1);
+    pub(crate) const OUTSIDE: CompactCell = CompactCell(DEEPER - 1);
 
     fn content(number: u32) -> CompactCell {
         debug_assert!(number <= NUMBER_MAX);

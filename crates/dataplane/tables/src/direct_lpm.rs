@@ -499,7 +499,9 @@ impl DirectWriter {
         prefixes.sort_by_key(|(prefix, _)| prefix.length);
         for (prefix, record) in &prefixes {
             let content = &mut self.records[*record as usize].1;
-            if *content == CompactCell::EMPTY && new.compact.is_some() {
+            // Others may have made room for a content that had none.
+            let has_none = [CompactCell::EMPTY, CompactCell::OUTSIDE].contains(content);
+            if has_none && new.compact.is_some() {
                 *content = contents.add(*record);
             }
             self.add(&new, *prefix, *record);
@@ -654,7 +656,7 @@ mod tests {
             let compact = trie.compact_cells(&pin).expect("there are few contents");
             for _ in 0..8 {
                 let key = top_bits(prefix) ^ (random() % 0x400) as u32;
-                let expected = trie.find(key, &pin).map(Contents::content);
+                let expected = trie.find(key, &pin).map(|record| contents.content(record));
                 let found = compact
                     .find(key)
                     .map(|content| contents.contents.row(content)[0].load(Ordering::Relaxed));
@@ -663,8 +665,43 @@ mod tests {
         }
     }
 
-    /// Records with one of seven contents.
+    /// A content that had no number when its record came has one in a trie that is rebuilt with fewer contents.
+    #[test]
+    fn contents_that_did_not_fit_do_after_a_rebuild() {
+        let domain = Domain::new();
+        let (trie, mut writer) = DirectTrie::new(&domain);
+        let mut reader = domain.reader();
+        let mut contents = Contents {
+            different: u32::MAX,
+            ..Contents::new(&domain)
+        };
+        let count = MANY_PREFIXES as u32 + 100;
+        let prefix = |number: u32| Prefix::new(u128::from(number) << 8, 32, 24);
+        for number in 0..count {
+            writer.insert(&trie, prefix(number), number, &mut contents.of(number));
+        }
+        assert!(
+            trie.compact_cells(&reader.pin()).is_none(),
+            "every record has a content of its own"
+        );
+        for number in 0..1000 {
+            writer.remove(&trie, prefix(number), &mut contents.all());
+        }
+        assert!(trie.compact_cells(&reader.pin()).is_none(), "until the trie is rebuilt");
+        writer.rebuild(&trie, MANY, &mut contents.all());
+        let pin = reader.pin();
+        let compact = trie.compact_cells(&pin).expect("all contents fit");
+        for number in 0..count {
+            let content = compact.find(number << 8);
+            let found = content.map(|content| contents.contents.row(content)[0].load(Ordering::Relaxed));
+            assert_eq!(found, (number >= 1000).then(|| contents.content(number)), "{number}");
+        }
+    }
+
+    /// Records with one of a few contents.
     struct Contents {
+        /// The number of contents.
+        different: u32,
         known: ContentWriter,
         contents: Records,
         records: Records,
@@ -673,19 +710,21 @@ mod tests {
     impl Contents {
         fn new(domain: &Arc<Domain>) -> Contents {
             Contents {
+                different: 7,
                 known: ContentWriter::new(domain),
                 contents: Records::new(1),
                 records: Records::new(1),
             }
         }
 
-        fn content(record: u32) -> u64 {
-            u64::from(record % 7) << SLOT_BITS
+        fn content(&self, record: u32) -> u64 {
+            u64::from(record % self.different) << SLOT_BITS
         }
 
         /// Makes a record that is about to be added.
         fn of(&mut self, record: u32) -> ContentsOf<'_> {
-            self.records.make(record)[0].store(Contents::content(record) | u64::from(record), Ordering::Relaxed);
+            let word = self.content(record) | u64::from(record);
+            self.records.make(record)[0].store(word, Ordering::Relaxed);
             ContentsOf {
                 known: &mut self.known,
                 contents: &self.contents,
