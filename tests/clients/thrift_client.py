@@ -247,9 +247,9 @@ def others(client):
 def by_command(folder):
     link = folder / "simple_switch_CLI"
     link.symlink_to(FOREBAY)
-    lines = "table_add forwarding drop 00:00:00:00:00:08 =>\nregister_read last_source 3\nnonsense\nset_queue_rate 100 1 9\nmc_dump\n"
+    lines = "table_add forwarding drop 00:00:00:00:00:08 =>\nregister_read last_source 3\nregister_read last_source 3 4\nnonsense\nset_queue_rate 100 1 9\nmc_dump\n"
     done = subprocess.run([str(link), "--thrift-port", str(PORT)], input=lines, capture_output=True, text=True)
-    for said in ("Entry has been added with handle", "last_source[3]= 4294967295", "there is no command `nonsense`", "there is no queue 9", "mgrp(6)"):
+    for said in ("Entry has been added with handle", "last_source[3]= 4294967295", "expected: register_read REGISTER [INDEX]", "there is no command `nonsense`", "there is no queue 9", "mgrp(6)"):
         expect(said in done.stdout, f"simple_switch_CLI says: {said}")
     expect(done.returncode == 0, "and ends well")
 

@@ -140,6 +140,9 @@ impl<S: Switch> Runtime<S> {
             usage,
             words: arguments,
         };
+        if usage.is_empty() && !words.words.is_empty() {
+            return Err(words.usage());
+        }
         match tables::run(self, &words) {
             Some(printed) => printed,
             None => objects::run(self, &words),
@@ -175,6 +178,8 @@ fn help(name: Option<&str>) -> Printed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::switch::testing::Idle;
+    use forebay_protocol::p4::v1::ForwardingPipelineConfig;
 
     #[test]
     fn files_of_commands_are_known() {
@@ -193,6 +198,26 @@ mod tests {
             words_of("table_add t a 1 => fc00::1 # b"),
             ["table_add", "t", "a", "1", "=>", "fc00::1"]
         );
+    }
+
+    #[test]
+    fn words_that_a_command_does_not_take_are_a_mistake() {
+        let mut runtime = Runtime::new(Idle(ForwardingPipelineConfig::default()));
+        let mut said = |line: &str| {
+            runtime
+                .command(line)
+                .map_err(|failure| failure.to_string())
+                .unwrap_or_else(|error| error)
+        };
+        let expected = "Error: wrong number of arguments; expected:";
+        assert_eq!(
+            said("register_read r 1 2"),
+            format!("{expected} register_read REGISTER [INDEX]")
+        );
+        assert_eq!(said("show_tables t"), format!("{expected} show_tables"));
+        assert_eq!(said("mc_dump 1"), format!("{expected} mc_dump"));
+        assert_eq!(said("reset_state r"), format!("{expected} reset_state"));
+        assert!(said("get_time_elapsed # since the start").ends_with('\n'));
     }
 
     #[test]

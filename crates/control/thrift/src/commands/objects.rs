@@ -402,7 +402,11 @@ fn set_all_rates<S: Switch>(runtime: &mut Runtime<S>, words: &Words) -> Printed 
 
 fn read_register<S: Switch>(runtime: &Runtime<S>, words: &Words) -> Printed {
     let ([name], rest) = words.first()?;
-    let index = rest.first().map(|word| whole(word, "index")).transpose()?;
+    let index = match rest[..] {
+        [] => None,
+        [index] => Some(whole(index, "index")?),
+        _ => return Err(words.usage()),
+    };
     let values = runtime.read_register(name, index)?;
     let written: Vec<String> = values.iter().map(ToString::to_string).collect();
     let place = index.map_or(String::new(), |index| format!("[{index}]"));

@@ -17,10 +17,8 @@ pub(super) struct Words<'a> {
 impl Words<'_> {
     /// How the command is written.
     pub(super) fn usage(&self) -> Failure {
-        Failure::undeclared(format!(
-            "wrong number of arguments; expected: {} {}",
-            self.name, self.usage
-        ))
+        let form = format!("{} {}", self.name, self.usage);
+        Failure::undeclared(format!("wrong number of arguments; expected: {}", form.trim_end()))
     }
 
     pub(super) fn exactly<const N: usize>(&self) -> Result<[&str; N], Failure> {
