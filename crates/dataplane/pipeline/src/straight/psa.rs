@@ -57,6 +57,38 @@ impl Fields {
             deparser_port: field("egress_deparser_input_metadata.egress_port")?,
         })
     }
+
+    /// A route through these bodies after ingress: to the queue, egress, the end and the deparser. It makes no requests
+    /// and no copies.
+    fn route(&self, program: &Program, [hand_over, egress, end, emit]: [BodyId; 4]) -> Route {
+        Route {
+            parser: program.stages[&Role::IngressParser],
+            verify_checksum: program.stages[&Role::Ingress],
+            ingress: hand_over,
+            egress,
+            compute_checksum: end,
+            deparser: emit,
+            checksum_error: None,
+            parser_error: None,
+            egress_spec: self.egress_port,
+            ingress_drop: is_set(self.drop),
+            egress_drop: is_set(self.egress_drop),
+            requests: Vec::new(),
+            sends_back: None,
+            misses: None,
+            counted_length: None,
+            before_parser: Vec::new(),
+            before_egress: Vec::new(),
+            replication: None,
+            fixed: Vec::new(),
+            cloning: Cloning {
+                frames: [ClonedFrame::Received, ClonedFrame::Deparsed],
+                ..Cloning::default()
+            },
+            leaving: None,
+            without: PassSet::NONE,
+        }
+    }
 }
 
 /// The straight path of a program. Clones from ingress are noted if possible; otherwise packets that ingress clones
@@ -83,94 +115,149 @@ fn straightened(program: &Program, notes_clones: bool) -> Result<Straight, Refus
     let [before_parser, mut before_egress, mut before_copy] = sources(program, &fields)?;
     let first = Deparsed::of(program, Role::IngressDeparser)?;
     let last = Deparsed::of(program, Role::EgressDeparser)?;
-    let misses = new_slot(program, "the egress parser's need for more than headers", 1);
-    let kept = kept_by_recirculation(program);
-    let back = notes_recirculation(program, &fields).then(|| sends_back::slots(program, kept));
-    let leaves = keeps_metadata(program) && back.is_none() && place_of_recirculation(program, &fields).is_some();
-    let recirculates = leaves.then(|| new_slot(program, "the recirculation port", 1));
-    let parser = sides.parser_without_loops(program);
-    let reparse = Reparse {
-        program,
-        parser: &parser,
-        emitted: &first.emitted,
-        misses,
+    let emitted: Vec<HeaderId> = last.emitted.iter().chain(&first.emitted).copied().collect();
+    let before_queue = BeforeQueue {
+        fields: &fields,
+        sides: &sides,
+        noted: clones[0].filter(|_| notes_clones),
+        misses: new_slot(program, "the egress parser's need for more than headers", 1),
+        recirculation: Recirculation::of(program, &fields),
     };
-    let parsed = reparse.blocks()?;
-    let counted = sides.counts_bytes(program);
-    let lengths = counted
-        .map(|location| Lengths::of(program, &first.emitted, location))
-        .transpose()?;
-    let mut zeroed = sides.zeroed(program, &first.emitted)?;
-    zeroed.extend(lengths.as_ref().map(|lengths| lengths.emit.clone()));
-    // What the packet has kept from the pass before is for the parser before the queue alone.
-    let kept = back.iter().flat_map(|back| &back.kept);
-    zeroed.extend(kept.map(|slot| assign(*slot, build::constant(program.slot(*slot).width, 0))));
-    let frame_length = lengths
-        .as_ref()
-        .map(|lengths| (lengths.frame, Source::Payload(lengths.emitted)));
+    let (hand_over, frame_length) = before_queue.body(program, first)?;
     before_egress.extend(frame_length);
     before_copy.extend(frame_length);
-    let packet_path = intrinsic(program, "psa_egress_parser_input_metadata.packet_path")?;
-    let parser_port = intrinsic(program, EGRESS_PORT)?;
-    let hand_over = HandOver {
-        program,
-        fields: &fields,
-        recirculates,
-        noted: clones[0].filter(|_| notes_clones),
-        path: sides.parser_reads(program, packet_path).then_some(packet_path),
-        port: sides
-            .place_of_read(program, parser_port)
-            .map(|place| (parser_port, place)),
-        misses,
-    };
-    let hand_over = hand_over.blocks(first.blocks, parsed, zeroed);
-    let hand_over = new_body(program, "hand over", BodyKind::Control, hand_over);
+    let BeforeQueue {
+        misses, recirculation, ..
+    } = before_queue;
     let (egress, end) = egress(program, &fields, clones[1], last.blocks)?;
-    let end = match &back {
-        Some(back) => with_recirculation(program, &fields, back, end),
-        None => end,
-    };
+    let end = recirculation.end(program, &fields, end);
     let end = new_body(program, "end", BodyKind::Control, end);
-    let emitted: Vec<HeaderId> = last.emitted.into_iter().chain(first.emitted).collect();
     let emit = new_deparser(program, emitted.iter().copied());
-    let requests = requests(program, &fields, recirculates, notes_clones);
+    let requests = requests(program, &fields, recirculation.leaves, notes_clones);
     let mut route = Route {
-        parser: program.stages[&Role::IngressParser],
-        verify_checksum: program.stages[&Role::Ingress],
-        ingress: hand_over,
-        egress,
-        compute_checksum: end,
-        deparser: emit,
-        checksum_error: None,
-        parser_error: None,
-        egress_spec: fields.egress_port,
-        ingress_drop: is_set(fields.drop),
-        egress_drop: is_set(fields.egress_drop),
         leaving: leaving.filter(|_| !requests.is_empty()),
         requests,
-        sends_back: back,
+        sends_back: recirculation.back,
         misses: Some(misses),
-        counted_length: lengths.map(|lengths| lengths.frame),
+        counted_length: frame_length.map(|(slot, _)| slot),
         before_parser,
         before_egress,
         replication: Some(Replication {
             group: fields.group,
             before_copy,
         }),
-        fixed: Vec::new(),
-        cloning: Cloning {
-            frames: [ClonedFrame::Received, ClonedFrame::Deparsed],
-            ..Cloning::default()
-        },
-        without: PassSet::NONE,
+        ..fields.route(program, [hand_over, egress, end, emit])
     };
-    if let Some(location) = clones[1].filter(|_| !cloning::is_whole(program, &emitted, &route)) {
-        let text = "clones the packet after the queue, where its frame may not have whole bytes";
-        return Err(Refusal::new(location, text));
-    }
+    refuse_clones_in_parts(program, clones[1], &emitted, &route)?;
     let kept = kept_by_clones(program);
     cloning::note(program, &mut route, kept);
     Ok(Straight { program: made, route })
+}
+
+/// Refuses clones after the queue of frames that may not have whole bytes. `cloned` is the line that clones.
+fn refuse_clones_in_parts(
+    program: &Program,
+    cloned: Option<Location>,
+    emitted: &[HeaderId],
+    route: &Route,
+) -> Result<(), Refusal> {
+    match cloned {
+        Some(location) if !cloning::is_whole(program, emitted, route) => {
+            let text = "clones the packet after the queue, where its frame may not have whole bytes";
+            Err(Refusal::new(location, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How packets recirculate: at most one of both.
+struct Recirculation {
+    /// They begin again in specialised code.
+    back: Option<SendsBack>,
+    /// They leave specialised code after ingress, when this slot is 1.
+    leaves: Option<SlotId>,
+}
+
+impl Recirculation {
+    fn of(program: &mut Program, fields: &Fields) -> Recirculation {
+        let kept = kept_by_recirculation(program);
+        let back = notes_recirculation(program, fields).then(|| sends_back::slots(program, kept));
+        let leaves = keeps_metadata(program) && back.is_none() && place_of_recirculation(program, fields).is_some();
+        let leaves = leaves.then(|| new_slot(program, "the recirculation port", 1));
+        Recirculation { back, leaves }
+    }
+
+    /// The blocks after egress, in which packets may begin again.
+    fn end(&self, program: &Program, fields: &Fields, end: Vec<Block>) -> Vec<Block> {
+        match &self.back {
+            Some(back) => with_recirculation(program, fields, back, end),
+            None => end,
+        }
+    }
+}
+
+/// What follows ingress, up to the queue. The parser after the queue belongs to it, because its headers are known here.
+struct BeforeQueue<'a> {
+    fields: &'a Fields,
+    sides: &'a Sides,
+    /// The line on which packets are cloned, if clones are noted.
+    noted: Option<Location>,
+    misses: SlotId,
+    recirculation: Recirculation,
+}
+
+impl BeforeQueue<'_> {
+    /// The body; and the slot of the frame's length with its source, if bytes are counted after the queue. `first` is
+    /// the deparser of ingress.
+    fn body(&self, program: &mut Program, first: Deparsed) -> Result<(BodyId, Option<(SlotId, Source)>), Refusal> {
+        let parser = self.sides.parser_without_loops(program);
+        let reparse = Reparse {
+            program,
+            parser: &parser,
+            emitted: &first.emitted,
+            misses: self.misses,
+        };
+        let parsed = reparse.blocks()?;
+        let counted = self.sides.counts_bytes(program);
+        let lengths = counted
+            .map(|location| Lengths::of(program, &first.emitted, location))
+            .transpose()?;
+        let set = self.set(program, &first.emitted, lengths.as_ref())?;
+        let blocks = self.hand_over(program)?.blocks(first.blocks, parsed, set);
+        let body = new_body(program, "hand over", BodyKind::Control, blocks);
+        let frame_length = lengths.map(|lengths| (lengths.frame, Source::Payload(lengths.emitted)));
+        Ok((body, frame_length))
+    }
+
+    /// What is set before the parser after the queue: slots of ingress that are 0 there, and the length of the headers.
+    fn set(
+        &self,
+        program: &Program,
+        emitted: &[HeaderId],
+        lengths: Option<&Lengths>,
+    ) -> Result<Vec<Statement>, Refusal> {
+        let mut set = self.sides.zeroed(program, emitted)?;
+        set.extend(lengths.map(|lengths| lengths.emit.clone()));
+        // What the packet has kept from the pass before is for the parser before the queue alone.
+        let kept = self.recirculation.back.iter().flat_map(|back| &back.kept);
+        set.extend(kept.map(|slot| assign(*slot, build::constant(program.slot(*slot).width, 0))));
+        Ok(set)
+    }
+
+    fn hand_over<'p>(&'p self, program: &'p Program) -> Result<HandOver<'p>, Refusal> {
+        let path = intrinsic(program, "psa_egress_parser_input_metadata.packet_path")?;
+        let port = intrinsic(program, EGRESS_PORT)?;
+        let place_of_port = self.sides.place_of_read(program, port);
+        Ok(HandOver {
+            program,
+            fields: self.fields,
+            recirculates: self.recirculation.leaves,
+            noted: self.noted,
+            path: self.sides.parser_reads(program, path).then_some(path),
+            port: place_of_port.map(|place| (port, place)),
+            misses: self.misses,
+        })
+    }
 }
 
 /// The slots that clones may keep.
