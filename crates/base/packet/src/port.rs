@@ -169,6 +169,8 @@ pub struct PortCounters {
     /// Of the packets accepted for sending, those for more stations than one.
     pub sent_groups: GroupCounters,
     drops: [u64; DropReason::ALL.len()],
+    /// Of the drops, those of packets that came in.
+    received_drops: u64,
 }
 
 impl PortCounters {
@@ -182,14 +184,14 @@ impl PortCounters {
         self.drops.iter().sum()
     }
 
-    /// Drops for reasons for which a port refuses to send a packet.
+    /// Packets that came in and were dropped before the switch had them.
+    pub fn received_drops(&self) -> u64 {
+        self.received_drops
+    }
+
+    /// Packets that the port refused to send.
     pub fn refusals(&self) -> u64 {
-        let on_the_way_in = [
-            DropReason::ReceiveQueueFull,
-            DropReason::Truncated,
-            DropReason::ReceiveDisabled,
-        ];
-        self.total_drops() - on_the_way_in.map(|reason| self.drops(reason)).iter().sum::<u64>()
+        self.total_drops() - self.received_drops
     }
 
     /// The reasons for which something was dropped, with how many.
@@ -214,9 +216,15 @@ impl PortCounters {
         self.sent_bytes += length as u64;
     }
 
-    /// Counts `count` packets dropped for `reason`.
+    /// Counts `count` packets that were not sent for `reason`.
     pub fn count_drops(&mut self, reason: DropReason, count: u64) {
         self.drops[reason as usize] += count;
+    }
+
+    /// Counts `count` packets that came in and were dropped for `reason`: some reasons are the same in both directions.
+    pub fn count_received_drops(&mut self, reason: DropReason, count: u64) {
+        self.count_drops(reason, count);
+        self.received_drops += count;
     }
 }
 
@@ -233,6 +241,7 @@ impl std::ops::Add for PortCounters {
             received_groups: self.received_groups + other.received_groups,
             sent_groups: self.sent_groups + other.sent_groups,
             drops: std::array::from_fn(|reason| self.drops[reason] + other.drops[reason]),
+            received_drops: self.received_drops + other.received_drops,
         }
     }
 }
@@ -453,6 +462,18 @@ mod tests {
         assert_eq!(counters.total_drops(), 78);
         let injected = DropReason::InjectedLoss;
         assert_eq!(counters.drops(injected), injected as u64 + 1);
+    }
+
+    #[test]
+    fn drops_of_one_reason_are_told_apart_by_direction() {
+        let mut counters = PortCounters::default();
+        counters.count_received_drops(DropReason::TooShort, 3);
+        counters.count_received_drops(DropReason::Unsegmentable, 1);
+        counters.count_drops(DropReason::TooShort, 2);
+        assert_eq!(counters.drops(DropReason::TooShort), 5);
+        assert_eq!((counters.received_drops(), counters.refusals()), (4, 2));
+        let both = counters + counters;
+        assert_eq!((both.received_drops(), both.refusals()), (8, 4));
     }
 
     #[test]

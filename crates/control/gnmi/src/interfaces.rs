@@ -1,6 +1,6 @@
 //! What is known of the ports.
 
-use forebay_packet::{DropReason, PortCounters, PortState};
+use forebay_packet::{PortCounters, PortState};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -50,21 +50,12 @@ impl Interface {
 
     /// Packets that came and were not taken.
     pub(crate) fn in_discards(&self) -> u64 {
-        let reasons = [
-            DropReason::ReceiveQueueFull,
-            DropReason::TooShort,
-            DropReason::Truncated,
-            DropReason::ReceiveDisabled,
-        ];
-        reasons
-            .into_iter()
-            .map(|reason| self.status.counters.drops(reason))
-            .sum()
+        self.status.counters.received_drops()
     }
 
     /// Packets that were not sent.
     pub(crate) fn out_discards(&self) -> u64 {
-        self.status.counters.total_drops() - self.in_discards()
+        self.status.counters.refusals()
     }
 }
 
@@ -162,12 +153,15 @@ impl Interfaces {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_packet::DropReason;
 
     #[test]
-    fn packets_into_a_disabled_port_are_discarded_on_the_way_in() {
+    fn discards_are_told_apart_by_direction() {
         let interfaces = Interfaces::new(vec![PortInfo::default()], 0);
         let mut counters = PortCounters::default();
-        counters.count_drops(DropReason::ReceiveDisabled, 7);
+        counters.count_received_drops(DropReason::ReceiveDisabled, 7);
+        counters.count_received_drops(DropReason::Unsegmentable, 1);
+        counters.count_drops(DropReason::TooShort, 3);
         counters.count_drops(DropReason::Disabled, 2);
         let status = PortStatus {
             state: PortState::Down,
@@ -175,7 +169,7 @@ mod tests {
         };
         interfaces.update(0, status, 1);
         let interface = &interfaces.all()[0];
-        assert_eq!((interface.in_discards(), interface.out_discards()), (7, 2));
+        assert_eq!((interface.in_discards(), interface.out_discards()), (8, 5));
     }
 
     #[test]

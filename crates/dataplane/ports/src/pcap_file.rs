@@ -107,7 +107,7 @@ impl PcapPort {
             }
             self.read_ahead = false;
             if self.next.len() > FRAME_BYTES_MAX {
-                self.counters.count_drops(DropReason::Truncated, 1);
+                self.counters.count_received_drops(DropReason::Truncated, 1);
                 continue;
             }
             self.counters.count_received(self.next.len());

@@ -135,7 +135,7 @@ impl TapPort {
         };
         burst.truncate(burst.len() - 1);
         if let Err(reason) = result {
-            self.counters.count_drops(reason, 1);
+            self.counters.count_received_drops(reason, 1);
         }
     }
 

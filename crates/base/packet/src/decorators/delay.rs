@@ -79,7 +79,7 @@ impl<P: Port> Port for Delay<P> {
         let mut counters = self.port.counters();
         counters.received_packets = self.delivered.received_packets;
         counters.received_bytes = self.delivered.received_bytes;
-        counters.count_drops(DropReason::QueueFull, self.overflowed);
+        counters.count_received_drops(DropReason::QueueFull, self.overflowed);
         counters
     }
 

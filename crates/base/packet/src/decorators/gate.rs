@@ -104,7 +104,7 @@ impl<P: Port> Port for Gate<P> {
         counters.received_groups = self.received_groups;
         counters.sent_groups = self.sent_groups;
         counters.count_drops(DropReason::Disabled, self.unsent_packets);
-        counters.count_drops(DropReason::ReceiveDisabled, self.received_packets);
+        counters.count_received_drops(DropReason::ReceiveDisabled, self.received_packets);
         counters
     }
 

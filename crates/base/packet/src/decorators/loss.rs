@@ -58,7 +58,8 @@ impl<P: Port> Port for Loss<P> {
         let mut counters = self.port.counters();
         counters.received_packets -= self.lost_received_packets;
         counters.received_bytes -= self.lost_received_bytes;
-        counters.count_drops(DropReason::InjectedLoss, self.lost);
+        counters.count_received_drops(DropReason::InjectedLoss, self.lost_received_packets);
+        counters.count_drops(DropReason::InjectedLoss, self.lost - self.lost_received_packets);
         counters
     }
 
@@ -98,6 +99,7 @@ mod tests {
         let survived = (received.len() + sent.len()) as u64;
         assert_eq!(counters.drops(DropReason::InjectedLoss), 200 - survived);
         assert_eq!(counters.received_packets, received.len() as u64);
+        assert_eq!(counters.refusals(), 100 - sent.len() as u64);
     }
 
     #[test]

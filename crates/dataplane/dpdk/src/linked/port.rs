@@ -57,7 +57,7 @@ impl DpdkPort {
                     continue;
                 }
             };
-            self.counters.count_drops(reason, 1);
+            self.counters.count_received_drops(reason, 1);
         }
         burst.truncate(kept);
         (came, kept - before)
@@ -132,7 +132,7 @@ impl Port for DpdkPort {
         let mut counters = self.counters;
         // The device counts for all its queues.
         if self.queue == 0 {
-            counters.count_drops(DropReason::ReceiveQueueFull, self.device.missed());
+            counters.count_received_drops(DropReason::ReceiveQueueFull, self.device.missed());
         }
         counters
     }

@@ -133,7 +133,7 @@ impl ReceiveQueue for Receiver {
                 }
                 Some(reason) => {
                     burst.truncate(burst.len() - 1);
-                    counters.count_drops(reason, 1);
+                    counters.count_received_drops(reason, 1);
                 }
             }
         }

@@ -208,7 +208,7 @@ impl PacketPort {
                 None => finish(frame, &slot, burst, now_ns).map(|length| counters.count_received(length)),
             });
             if let Err(reason) = result {
-                counters.count_drops(reason, 1);
+                counters.count_received_drops(reason, 1);
             }
         }
         ring.release();
@@ -445,7 +445,7 @@ impl Port for PacketPort {
         let new_drops = messages::take_kernel_drops(self.receiver.as_fd()).unwrap_or(0);
         self.kernel_drops.set(self.kernel_drops.get() + u64::from(new_drops));
         let mut counters = self.counters;
-        counters.count_drops(DropReason::ReceiveQueueFull, self.kernel_drops.get());
+        counters.count_received_drops(DropReason::ReceiveQueueFull, self.kernel_drops.get());
         counters
     }
 

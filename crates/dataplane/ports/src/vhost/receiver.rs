@@ -76,7 +76,7 @@ impl Receiver {
         while done < count && self.segments.is_empty() {
             let taken = self.chains.taken()[done];
             if let Err(reason) = self.copy_frame(&taken, burst, now_ns, counters) {
-                counters.count_drops(reason, 1);
+                counters.count_received_drops(reason, 1);
             }
             self.ring.use_up(taken.chain, 0);
             done += 1;

@@ -302,8 +302,8 @@ impl Port for XdpPort {
     fn counters(&self) -> PortCounters {
         let mut counters = self.counters;
         for statistics in self.sockets.iter().filter_map(|socket| socket.statistics().ok()) {
-            counters.count_drops(DropReason::ReceiveQueueFull, statistics.rx_ring_full);
-            counters.count_drops(DropReason::Truncated, statistics.rx_dropped);
+            counters.count_received_drops(DropReason::ReceiveQueueFull, statistics.rx_ring_full);
+            counters.count_received_drops(DropReason::Truncated, statistics.rx_dropped);
             counters.count_drops(DropReason::SendRefused, statistics.tx_invalid_descs);
         }
         counters
