@@ -85,7 +85,11 @@ fn check(change: &Change<'_, '_>, profile: &ProfileSchema, group: &ActionProfile
     };
     let (limit, size) = (profile.max_group_size, group.max_size);
     if size < 0 || (limit > 0 && size > limit) {
-        return invalid(format!("has max_size {size}; it must be from 1 to {limit}"));
+        let allowed = match limit {
+            1.. => format!("it must be from 1 to {limit}"),
+            _ => "it must not be negative".to_string(),
+        };
+        return invalid(format!("has max_size {size}; {allowed}"));
     }
     // Clients that set no size mean the largest.
     let size = if size == 0 { limit } else { size };

@@ -58,6 +58,11 @@ fn the_size_of_a_group_is_limited() {
         &group(LIMITED.1, 2, &[1, 1, 1], "max_size: 2"),
         (Code::ResourceExhausted, "max_size 2"),
     );
+    let unlimited = group(PLAIN.1, 1, &[], "max_size: -1");
+    switch.refuse_insert(
+        &unlimited,
+        (Code::InvalidArgument, "max_size -1; it must not be negative"),
+    );
     // Without a size, the greatest size of a group is that of the program.
     switch.insert(&group(LIMITED.1, 3, &[1, 1, 1], ""));
     let larger = group(LIMITED.1, 3, &[2, 1, 1], "");
