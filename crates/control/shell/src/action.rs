@@ -19,9 +19,14 @@ use forebay_protocol::p4::v1::{Action, ActionProfileAction, ActionProfileActionS
 /// Words that separate the key from the action.
 const SEPARATORS: &[&str] = &["do", "=>", "->"];
 
+/// Whether a word separates the key from the action.
+pub(crate) fn is_separator(word: &str) -> bool {
+    SEPARATORS.contains(&word)
+}
+
 /// Splits words at `do`: what stands before it, and what after it.
 pub fn split(words: &[String]) -> (&[String], Option<&[String]>) {
-    let separator = words.iter().position(|word| SEPARATORS.contains(&word.as_str()));
+    let separator = words.iter().position(|word| is_separator(word));
     match separator {
         None => (words, None),
         Some(at) => (&words[..at], Some(&words[at + 1..])),

@@ -1,5 +1,6 @@
 //! What the word that is being typed may become.
 
+use crate::action::is_separator;
 use crate::catalog::{Catalog, Named, short_names};
 use crate::command::{Form, KINDS, Place, form_of, forms};
 use crate::key::Key;
@@ -87,7 +88,8 @@ fn of_entry(catalog: &Catalog, table: &str, words: &[&str]) -> Vec<String> {
     let Ok(table) = catalog.table(table) else {
         return Vec::new();
     };
-    let Some(at) = words.iter().rposition(|word| matches!(*word, "do" | "or")) else {
+    let begins_action = |word: &&str| *word == "or" || is_separator(word);
+    let Some(at) = words.iter().rposition(begins_action) else {
         let key = Key::new(catalog, String::new(), &table.match_fields);
         let mut candidates = unused(key.short_names(), words);
         candidates.push("do".to_string());
@@ -101,7 +103,7 @@ fn of_member(catalog: &Catalog, profile: &str, words: &[&str]) -> Vec<String> {
     let Ok(profile) = crate::catalog::find(profile, &catalog.info.action_profiles) else {
         return Vec::new();
     };
-    match words.iter().position(|word| *word == "do") {
+    match words.iter().position(|word| is_separator(word)) {
         Some(at) => of_action(catalog, &catalog.actions_of_profile(profile), &words[at + 1..]),
         None => vec!["do".to_string()],
     }
