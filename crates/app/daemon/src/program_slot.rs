@@ -96,20 +96,10 @@ impl ProgramSlot {
 mod tests {
     use super::*;
     use crate::Start;
+    use crate::start::tests::PROGRAM;
 
     fn program() -> Arc<Pipeline> {
-        let source = r#"
-            #include <v1model.p4>
-            struct none { }
-            parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) {
-                state start { transition accept; }
-            }
-            control C(inout none h, inout none m) { apply { } }
-            control X(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
-            control D(packet_out p, in none h) { apply { } }
-            V1Switch(P(), C(), X(), X(), C(), D()) main;
-        "#;
-        let read = Start::read(source.as_bytes(), Default::default());
+        let read = Start::read(PROGRAM.as_bytes(), Default::default());
         read.expect("a correct program").pipeline
     }
 

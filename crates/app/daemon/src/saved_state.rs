@@ -94,19 +94,8 @@ impl Keeper for FolderKeeper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::start::tests::PROGRAM;
     use std::fs;
-
-    const PROGRAM: &str = r#"
-        #include <v1model.p4>
-        struct none { }
-        parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) {
-            state start { transition accept; }
-        }
-        control C(inout none h, inout none m) { apply { } }
-        control X(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
-        control D(packet_out p, in none h) { apply { } }
-        V1Switch(P(), C(), X(), X(), C(), D()) main;
-    "#;
 
     fn kept_in(folder: &Path) -> Start {
         let start = Start::read(PROGRAM.as_bytes(), Default::default()).expect("a correct program");

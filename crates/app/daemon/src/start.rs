@@ -55,13 +55,12 @@ impl Start {
     /// Does the updates: all of them or none. A message names the place of each that is refused.
     ///
     /// # Errors
-    /// When the program refuses an update.
+    /// When there is no program, or it refuses an update.
     pub fn write(&mut self, settings: Settings, updates: &[Update], places: &[String]) -> Result<(), Error> {
-        let mut device = self.new_device(settings)?;
+        let mut device = self.first_device(settings)?;
         let done = device.configure(updates);
-        done.map_err(|rejection| Error::Control(refused(&rejection, places)))?;
         self.configured = Some(device);
-        Ok(())
+        done.map_err(|rejection| Error::Control(refused(&rejection, places)))
     }
 
     /// Does something with what will serve the controllers, before they come.
@@ -69,10 +68,7 @@ impl Start {
     /// # Errors
     /// When there is no program that it could be about.
     pub fn edit<R>(&mut self, settings: Settings, edit: impl FnOnce(&mut Device) -> R) -> Result<R, Error> {
-        let mut device = match self.configured.take() {
-            Some(device) => device,
-            None => self.new_device(settings)?,
-        };
+        let mut device = self.first_device(settings)?;
         let result = edit(&mut device);
         // All of the state is kept when the switch starts.
         drop(device.take_outputs());
@@ -85,10 +81,7 @@ impl Start {
         if let Some(device) = self.restored.take() {
             return Ok(device);
         }
-        let device = match self.configured.take() {
-            Some(device) => device,
-            None => self.new_device(settings)?,
-        };
+        let device = self.first_device(settings)?;
         if let Some(keeper) = &mut self.keeper {
             let kept = keeper.keep_all(&device.snapshot());
             kept.map_err(|problem| Error::State(format!("--save-state: {problem}")))?;
@@ -96,7 +89,11 @@ impl Start {
         Ok(device)
     }
 
-    fn new_device(&mut self, settings: Settings) -> Result<Device, Error> {
+    /// What was written to before, or a device with the program. The settings are those of the first call.
+    fn first_device(&mut self, settings: Settings) -> Result<Device, Error> {
+        if let Some(device) = self.configured.take() {
+            return Ok(device);
+        }
         let mut device = Device::new(settings);
         if let Some((p4info, blob)) = self.known.take() {
             let adopted = device.adopt(p4info, blob, Arc::clone(&self.pipeline));
@@ -121,4 +118,36 @@ fn refused(rejection: &Rejection, places: &[String]) -> String {
         "the entries do not suit the program, nothing was written{}",
         lines.concat()
     )
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A program without tables.
+    pub(crate) const PROGRAM: &str = r#"
+        #include <v1model.p4>
+        struct none { }
+        parser P(packet_in p, out none h, inout none m, inout standard_metadata_t s) {
+            state start { transition accept; }
+        }
+        control C(inout none h, inout none m) { apply { } }
+        control X(inout none h, inout none m, inout standard_metadata_t s) { apply { } }
+        control D(packet_out p, in none h) { apply { } }
+        V1Switch(P(), C(), X(), X(), C(), D()) main;
+    "#;
+
+    #[test]
+    fn what_is_written_before_the_start_adds_up() {
+        let mut start = Start::read(PROGRAM.as_bytes(), Options::default()).expect("a correct program");
+        let write = |start: &mut Start| {
+            start
+                .write(Settings::default(), &[], &[])
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(write(&mut start), Ok(()));
+        let has_program = start.edit(Settings::default(), |device| device.pipeline().is_some());
+        assert!(has_program.expect("there is a program"));
+        assert_eq!(write(&mut start), Ok(()), "the program is still there");
+    }
 }
