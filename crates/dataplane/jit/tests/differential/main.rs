@@ -14,7 +14,7 @@ use forebay_ir::pipeline::{
 };
 use forebay_ir::{BlockId, BodyId, Expr, Location, Program, SlotId, text, verify};
 use forebay_jit::graph::{FrameInPlace, GraphCode, GraphPacket, GraphPass, GraphSite, GraphStop};
-use forebay_jit::{Locations, Memory, compile_graph};
+use forebay_jit::{Memory, TableLocations, compile_graph};
 use forebay_tables::Pin;
 use objects::{Recorder, Tables};
 use std::collections::BTreeMap;
@@ -165,7 +165,7 @@ fn graph(program: &Program) -> Graph {
 fn compiled(program: &Program, tables: (&Tables, &Pin<'_>), code: &GraphCode, packet: &[u8]) -> Seen {
     let (mut state, mut requests, mut buffers) = (State::new(program), Requests::default(), Buffers::default());
     let objects = Recorder::new(program, tables.0, tables.1);
-    let (mut memory, mut locations) = (Memory::default(), Locations::default());
+    let (mut memory, mut locations) = (Memory::default(), TableLocations::default());
     let site = GraphSite::new(code, &objects, &mut locations);
     let mut pass = GraphPass::new(site, &objects, u32::MAX, &mut requests, &mut buffers, &mut memory);
     // A copy of exactly this length: code must not read beyond its end.
