@@ -167,7 +167,7 @@ LOOM = RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=$(PREEMPTIONS) $(CARGO) test 
 concurrency: PREEMPTIONS = 3
 concurrency: system
 	$(LOOM) -p forebay-tables --lib publication
-	$(LOOM) -p forebay-switch --lib ring
+	$(LOOM) -p forebay-switch --lib ring::model
 	FOREBAY_STRESS_WRITES=1000000 $(CARGO) test -p forebay-pipeline --release --test pipeline stress -- --nocapture --test-threads 1
 
 # Random P4 programs in all executors, for half an hour.
