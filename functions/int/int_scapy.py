@@ -178,9 +178,9 @@ class Report(Packet):
 
     def data_bytes(self):
         """The bytes of the packet, of a report whose length is known. The largest length stands for all that do not fit:
-        such a report goes to the end of its datagram."""
+        such a report goes to the end of its datagram. One that is less than that of the headers leaves none."""
         words = LENGTH_MAX if self.report_length == REPORT_LENGTH_MAX else self.report_length
-        return 4 * (words - 2 - self.md_length)
+        return max(0, 4 * (words - 2 - self.md_length))
 
     def post_build(self, packet, payload):
         if self.report_length is None:

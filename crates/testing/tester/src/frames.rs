@@ -10,6 +10,7 @@ use crate::test_file::{
     DESTINATION, FlowsEntry, FrameEntry, HexEntry, OrderEntry, SOURCE, SOURCE_V6, SizeEntry, TransportEntry, VaryEntry,
 };
 use forebay_packet::SplitMix64;
+use forebay_traffic::frame::parse_mac;
 use forebay_traffic::{FrameSpec, Network, Transport, VlanTag};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -464,13 +465,7 @@ fn ipv6(entry: &TransportEntry, source: Option<IpAddr>, destination: Ipv6Addr) -
 
 /// `02:00:00:00:00:01`.
 fn mac(text: &str) -> Result<[u8; 6], String> {
-    let bytes: Option<Vec<u8>> = text
-        .split(':')
-        .map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2))
-        .collect();
-    bytes
-        .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| format!("{text:?} is no MAC address; write one as \"02:00:00:00:00:01\""))
+    parse_mac(text).ok_or_else(|| format!("{text:?} is no MAC address; write one as \"02:00:00:00:00:01\""))
 }
 
 /// The headers of a flow.

@@ -154,6 +154,11 @@ fn frames() {
     );
     wrong(
         "{ udp = { bytes = 60 } }",
+        "{ udp = { bytes = 60 }, source_mac = \"+2:00:00:00:00:01\" }",
+        "11: \"+2:00:00:00:00:01\" is no MAC address",
+    );
+    wrong(
+        "{ udp = { bytes = 60 } }",
         "{ pcap = \"none.pcap\" }",
         "11: cannot read none.pcap",
     );
