@@ -46,8 +46,8 @@ use forebay_ir::{BodyId, Location, Program, SlotId};
 pub use obstacles::{Obstacle, ObstacleKind, Stops, only_parses};
 pub use passes::{Pass, PassSet, Watch};
 pub use plan::PathId;
-pub(crate) use uses::Notes;
 pub use unrolling::unroll;
+pub(crate) use uses::Notes;
 pub use uses::varbit_length;
 
 /// The order in which the packets of a burst take the fast path.
