@@ -102,12 +102,17 @@ impl Case {
     }
 
     pub(crate) fn load(&self, engine: Engine) -> Arc<Pipeline> {
+        self.load_with_entries(&self.program, engine)
+    }
+
+    /// Loads a program that has the same tables, and others perhaps, with the entries of the case's program.
+    pub(crate) fn load_with_entries(&self, program: &Program, engine: Engine) -> Arc<Pipeline> {
         let options = Options {
             engine,
             ..Options::default()
         };
-        let pipeline = Pipeline::load_with(self.program.clone(), options).expect("a program that can be loaded");
-        entries::fill(&pipeline, self.seed);
+        let pipeline = Pipeline::load_with(program.clone(), options).expect("a program that can be loaded");
+        entries::fill(&pipeline, &self.program, self.seed);
         self.configuration.write(&pipeline);
         Arc::new(pipeline)
     }
@@ -152,7 +157,7 @@ impl Case {
         }
     }
 
-    fn all_at_once(&self) -> Frames {
+    pub(crate) fn all_at_once(&self) -> Frames {
         let mut frames = Frames::new();
         for (port, data) in &self.burst {
             frames.entry(*port).or_default().push(data.clone());
@@ -182,12 +187,16 @@ fn same(who: &str, expected: (&Pipeline, &Frames), found: (&Pipeline, &Frames)) 
     if let Some(difference) = differences.first() {
         return Err(format!("{who} differ: {difference}"));
     }
-    let ports = expected.1.keys().chain(found.1.keys());
-    let differing = |port: &&u32| expected.1.get(port) != found.1.get(port);
-    let Some(port) = ports.into_iter().find(differing) else {
+    same_frames(who, expected.1, found.1)
+}
+
+/// Fails when other frames left a port, or in another order.
+pub(crate) fn same_frames(who: &str, expected: &Frames, found: &Frames) -> Result<(), String> {
+    let differing = |port: &&u32| expected.get(port) != found.get(port);
+    let Some(port) = expected.keys().chain(found.keys()).find(differing) else {
         return Ok(());
     };
-    let [one, other] = [expected.1, found.1].map(|frames| frames.get(port).map_or(&[][..], Vec::as_slice));
+    let [one, other] = [expected, found].map(|frames| frames.get(port).map_or(&[][..], Vec::as_slice));
     let at = one.iter().zip(other).position(|(one, other)| one != other);
     let at = at.unwrap_or(one.len().min(other.len()));
     Err(format!(

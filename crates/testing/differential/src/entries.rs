@@ -8,10 +8,10 @@ use forebay_pipeline::{CloneSession, Entry, EntryAction, Pipeline, Replica};
 /// Entries that are offered to each table. Some do not fit, or are there already; no harm is done.
 const ENTRIES: usize = 12;
 
-/// Configures a pipeline that was just loaded.
-pub fn fill(pipeline: &Pipeline, seed: u64) {
+/// Configures a pipeline that was just loaded with entries for the tables of `program`, which is what it has loaded or
+/// has at least these tables.
+pub fn fill(pipeline: &Pipeline, program: &Program, seed: u64) {
     let mut random = Random::new(seed);
-    let program = pipeline.program();
     for table in &program.tables {
         for _ in 0..ENTRIES {
             let entry = entry(program, table, &mut random);

@@ -7,7 +7,7 @@
 use crate::compare::{Case, Compared, Packets};
 use crate::entries::{self, call};
 use forebay_bits::Bits;
-use forebay_driver::{FileSources, Options as FrontEnd, compile};
+use forebay_driver::{FileSources, Format, Options as FrontEnd, compile, read_compiled};
 use forebay_exec::Random;
 use forebay_ir::{ActionProfile, EntryMatch, Expr, MatchKind, Op, Program, Table, TableId};
 use forebay_packet::MemoryPort;
@@ -168,8 +168,14 @@ fn groups(profile: &ActionProfile, random: &mut Random) -> Vec<Group> {
         .collect()
 }
 
-/// Compiles a program; `None` if it has errors.
+/// Compiles a program, or reads what p4c made of one for BMv2; `None` if it has errors.
 pub fn read(path: &Path, include_paths: &[String], defines: &[String]) -> Option<Program> {
+    let text = || std::fs::read_to_string(path);
+    let format = Format::of_file(path, text).ok()?;
+    if format != Format::P4 {
+        let read = read_compiled(&path.to_string_lossy(), format, &text().ok()?, None);
+        return read.ok().map(|read| read.program);
+    }
     let provider = FileSources::new();
     let options = FrontEnd {
         provider: &provider,
@@ -184,6 +190,11 @@ pub fn read(path: &Path, include_paths: &[String], defines: &[String]) -> Option
 /// # Errors
 /// What differs, for people.
 pub fn compare(program: &Program, seed: u64, workers: usize) -> Result<Compared, String> {
+    case(program, seed).compare(workers)
+}
+
+/// The program with frames for the ways through its parser, and entries that they meet.
+pub(crate) fn case(program: &Program, seed: u64) -> Case {
     let mut random = Random::new(seed);
     let mut case = Case {
         program: program.clone(),
@@ -195,7 +206,7 @@ pub fn compare(program: &Program, seed: u64, workers: usize) -> Result<Compared,
     case.single = frames(&case.load(Engine::Interpreter), &mut random);
     add_entries(&mut case, ROUNDS);
     case.burst = (0..BURST_PACKETS).map(|_| changed(&case.single, &mut random)).collect();
-    case.compare(workers)
+    case
 }
 
 /// Adds entries that the case's packets meet. Each round makes entries for the keys that packets look

@@ -13,7 +13,8 @@
 //! 4. [`mod@compare`]: the executors, and what they did differently.
 //! 5. [`given`]: programs of people in place of random ones, with frames for each path through their parsers and
 //!    entries that these meet.
-//! 6. [`workers`]: a switch with ports in memory and any number of workers; other tests use it too.
+//! 6. [`twins`]: the same programs beside what p4c made of them.
+//! 7. [`workers`]: a switch with ports in memory and any number of workers; other tests use it too.
 //!
 //! Programs of people are compared with themselves: [`rewrite`] changes their text and not their meaning.
 //!
@@ -28,6 +29,7 @@ pub mod generate;
 pub mod given;
 pub mod packets;
 pub mod rewrite;
+pub mod twins;
 pub mod workers;
 
 pub use compare::{Compared, compare, compare_text};
