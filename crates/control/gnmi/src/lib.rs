@@ -98,11 +98,14 @@ pub trait Switch: Send + Sync + 'static {
     /// The status with which the call ends when it may not.
     fn may_read(&self, call: &Extensions) -> Result<(), Status>;
 
-    /// Counts the bytes of an answer to the memory that answers to its client may use until it has received them.
+    /// Whether there is memory for another answer to the sender of a call.
     ///
     /// # Errors
     /// The status with which the call ends when too much waits for the client already.
-    fn note_answer(&self, call: &Extensions, answer: &mut Extensions, bytes: usize) -> Result<(), Status>;
+    fn may_answer(&self, call: &Extensions) -> Result<(), Status>;
+
+    /// Counts the bytes of an answer to the memory that answers to its client may use until it has received them.
+    fn note_answer(&self, call: &Extensions, answer: &mut Extensions, bytes: usize);
 
     /// How many values the streams of the call's connection are subscribed to, which the streams count themselves.
     fn subscribed_values(&self, call: &Extensions) -> Arc<AtomicUsize>;

@@ -94,13 +94,16 @@ impl<S: Switch> GNmi for GnmiService<S> {
         self.switch.may_read(request.extensions())?;
         let (_, call, request) = request.into_parts();
         check_paths(request.path.len())?;
+        self.switch.may_answer(&call)?;
         let caller = self.switch.caller(&call);
         let values = values_of(&*self.switch, request.path.len());
         let read = work_on((&*self.switch, &caller), values, || self.read(&request)).await;
         let (answer, values) = read?;
+        // Other calls of the client may have been answered meanwhile.
+        self.switch.may_answer(&call)?;
         let mut answer = Response::new(answer);
         self.switch
-            .note_answer(&call, answer.extensions_mut(), values * VALUE_BYTES)?;
+            .note_answer(&call, answer.extensions_mut(), values * VALUE_BYTES);
         Ok(answer)
     }
 

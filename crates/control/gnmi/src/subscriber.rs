@@ -399,9 +399,11 @@ pub(crate) mod tests {
             Ok(())
         }
 
-        fn note_answer(&self, _: &Extensions, _: &mut Extensions, _: usize) -> Result<(), Status> {
+        fn may_answer(&self, _: &Extensions) -> Result<(), Status> {
             Ok(())
         }
+
+        fn note_answer(&self, _: &Extensions, _: &mut Extensions, _: usize) {}
 
         fn subscribed_values(&self, _: &Extensions) -> Arc<AtomicUsize> {
             Arc::default()

@@ -4,6 +4,8 @@
 use crate::calls;
 use crate::codec::ReadAnswer;
 use crate::limits::Limits;
+use crate::pieces::Pieces;
+use http_body::Frame;
 use prost::Message;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,6 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio_stream::Stream;
+use tonic::codegen::Bytes;
+use tonic::codegen::http::HeaderMap;
 use tonic::{Extensions, Status};
 
 /// The part of the memory for messages that answers to reads of one connection may take.
@@ -29,19 +33,28 @@ pub(crate) struct Unreceived {
     all: Arc<All>,
 }
 
-/// Messages of answers that were given up, which are in memory as long as this is.
-#[derive(Debug, Default)]
-pub(crate) struct GivenUp(Vec<Left>);
+/// What was left of answers that were given up, which is in memory as long as this is.
+#[derive(Default)]
+pub(crate) struct GivenUp(Vec<Box<dyn Send>>);
 
 /// Messages of an answer that are yet to be taken.
 type Left = std::vec::IntoIter<Result<ReadAnswer, Status>>;
+
+/// An answer that gives way when it stands still.
+trait GivesWay: std::fmt::Debug + Send + Sync {
+    /// Since when a part of it waits, if one does.
+    fn waits_since(&self) -> Option<Instant>;
+
+    /// Returns what waits, which no longer counts. The client gets an error in its place.
+    fn give_up(&self) -> Box<dyn Send>;
+}
 
 /// The same for all connections.
 #[derive(Debug, Default)]
 struct All {
     bytes: AtomicUsize,
     /// The large ones.
-    answers: Mutex<Vec<Weak<Held>>>,
+    answers: Mutex<Vec<Weak<dyn GivesWay>>>,
 }
 
 impl Unreceived {
@@ -103,10 +116,19 @@ impl Unreceived {
     /// Says that an answer of one message waits, as long as the body of the call. `extensions` are the answer's.
     pub(crate) fn attach(&self, bytes: usize, extensions: &mut Extensions) {
         self.add(bytes);
-        let unreceived = self.clone();
-        extensions.insert(Waiting {
-            _bytes: Arc::new(WaitingBytes { bytes, unreceived }),
+        let held = Arc::new(HeldBody {
+            left: Mutex::new(BodyLeft {
+                pieces: None,
+                bytes,
+                taken: Instant::now(),
+                is_given_up: false,
+            }),
+            unreceived: self.clone(),
         });
+        if bytes >= LARGE_BYTES {
+            self.all.hold(Arc::downgrade(&held) as Weak<dyn GivesWay>);
+        }
+        extensions.insert(Waiting(held));
     }
 
     /// An answer that waits from now on.
@@ -123,7 +145,7 @@ impl Unreceived {
             unreceived: self.clone(),
         });
         if bytes >= LARGE_BYTES {
-            self.all.hold(&held);
+            self.all.hold(Arc::downgrade(&held) as Weak<dyn GivesWay>);
         }
         Answer(held)
     }
@@ -134,10 +156,10 @@ impl All {
         self.bytes.load(Ordering::Relaxed) <= limit
     }
 
-    fn hold(&self, answer: &Arc<Held>) {
+    fn hold(&self, answer: Weak<dyn GivesWay>) {
         let mut answers = lock(&self.answers);
         answers.retain(|answer| answer.strong_count() > 0);
-        answers.push(Arc::downgrade(answer));
+        answers.push(answer);
     }
 
     /// Gives up answers that stand still, those first of which nothing has been taken for longest, until no more than
@@ -146,7 +168,7 @@ impl All {
         if self.is_within(limit) {
             return;
         }
-        let answers: Vec<Arc<Held>> = lock(&self.answers).iter().filter_map(Weak::upgrade).collect();
+        let answers: Vec<Arc<dyn GivesWay>> = lock(&self.answers).iter().filter_map(Weak::upgrade).collect();
         let since = answers
             .iter()
             .filter_map(|answer| Some((answer.waits_since()?, answer)));
@@ -161,22 +183,81 @@ impl All {
     }
 }
 
-/// An answer of one message that waits.
+/// An answer of one message that waits, as the body that the connection takes.
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    _bytes: Arc<WaitingBytes>,
-}
+pub(crate) struct Waiting(Arc<HeldBody>);
 
 #[derive(Debug)]
-struct WaitingBytes {
-    bytes: usize,
+struct HeldBody {
+    left: Mutex<BodyLeft>,
     unreceived: Unreceived,
 }
 
-impl Drop for WaitingBytes {
-    fn drop(&mut self) {
-        self.unreceived.subtract(self.bytes);
+#[derive(Debug)]
+struct BodyLeft {
+    /// The body, once there is one and until it is given up.
+    pieces: Option<Pieces>,
+    /// Bytes of the message, as long as it waits.
+    bytes: usize,
+    /// When a piece was taken last, or the answer was made.
+    taken: Instant,
+    is_given_up: bool,
+}
+
+impl Waiting {
+    /// The answer's body, which the connection takes by [`Waiting::poll`].
+    pub(crate) fn hold(&self, body: tonic::body::Body) {
+        let mut left = lock(&self.0.left);
+        if !left.is_given_up {
+            left.pieces = Some(Pieces::new(body));
+        }
     }
+
+    /// The next piece of the body. In place of one that was given up there is an error.
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let left = &mut *lock(&self.0.left);
+        left.taken = Instant::now();
+        match &mut left.pieces {
+            Some(pieces) => pieces.poll(context),
+            None if std::mem::take(&mut left.is_given_up) => {
+                let mut trailers = HeaderMap::new();
+                Poll::Ready(Some(
+                    stood_still()
+                        .add_header(&mut trailers)
+                        .map(|()| Frame::trailers(trailers)),
+                ))
+            }
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+impl GivesWay for HeldBody {
+    fn waits_since(&self) -> Option<Instant> {
+        let left = lock(&self.left);
+        (left.bytes > 0).then_some(left.taken)
+    }
+
+    fn give_up(&self) -> Box<dyn Send> {
+        let mut left = lock(&self.left);
+        self.unreceived.subtract(std::mem::take(&mut left.bytes));
+        left.is_given_up = true;
+        Box::new(left.pieces.take())
+    }
+}
+
+impl Drop for HeldBody {
+    fn drop(&mut self) {
+        let left = self.left.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.unreceived.subtract(left.bytes);
+    }
+}
+
+/// The error in place of an answer that was given up.
+fn stood_still() -> Status {
+    Status::resource_exhausted(
+        "nothing of this answer was taken for 10 seconds, and its memory was needed (--grpc-memory): read again",
+    )
 }
 
 /// An answer of several messages, as its connection takes them.
@@ -221,23 +302,23 @@ impl Held {
         }
         next
     }
+}
 
-    /// Since when messages wait, if any do.
+impl GivesWay for Held {
     fn waits_since(&self) -> Option<Instant> {
         let messages = lock(&self.messages);
         (messages.bytes > messages.sending).then_some(messages.taken)
     }
 
-    /// Returns what waits, which no longer counts. The client gets an error in its place.
-    fn give_up(&self) -> Left {
-        let status = Status::resource_exhausted(
-            "nothing of this answer was taken for 10 seconds, and its memory was needed (--grpc-memory): read again",
-        );
+    fn give_up(&self) -> Box<dyn Send> {
         let mut messages = lock(&self.messages);
         let freed = messages.bytes - messages.sending;
         messages.bytes = messages.sending;
         self.unreceived.subtract(freed);
-        std::mem::replace(&mut messages.left, vec![Err(status)].into_iter())
+        Box::new(std::mem::replace(
+            &mut messages.left,
+            vec![Err(stood_still())].into_iter(),
+        ))
     }
 }
 
@@ -331,8 +412,7 @@ mod tests {
         assert!(moving.0.take(later).unwrap().is_ok());
         assert!(given_up.0.is_empty());
         first.all.make_room(LARGE_BYTES, later, &mut given_up);
-        let messages = given_up.0.iter().map(ExactSizeIterator::len);
-        assert_eq!(messages.collect::<Vec<_>>(), [1], "the caller frees them");
+        assert_eq!(given_up.0.len(), 1, "the caller frees the messages");
         assert_eq!(
             waiting(&first),
             LARGE_BYTES / 2,
@@ -346,6 +426,47 @@ mod tests {
         assert!(moving.next().await.unwrap().is_ok(), "it moves");
         drop(moving);
         assert_eq!(waiting(&second), 0);
+    }
+
+    /// The pieces of a body that a connection takes, and its trailers.
+    async fn frame(waiting: &Waiting) -> Option<Frame<Bytes>> {
+        let frame = std::future::poll_fn(|context| waiting.poll(context)).await;
+        frame.map(|frame| frame.expect("no error of the transport"))
+    }
+
+    #[tokio::test]
+    async fn an_answer_of_one_message_gives_way_as_well() {
+        const BYTES: usize = 4 * LARGE_BYTES;
+        let first = Unreceived::default();
+        let second = first.of_another();
+        let [still, moving, unread] = [&first, &second, &second].map(|unreceived| {
+            let mut extensions = Extensions::new();
+            unreceived.attach(BYTES, &mut extensions);
+            let waiting = extensions.remove::<Waiting>().expect("it was attached");
+            let body = http_body_util::Full::new(Bytes::from(vec![0; BYTES]));
+            waiting.hold(tonic::body::Body::new(body));
+            waiting
+        });
+        drop(unread);
+        assert!(frame(&still).await.is_some_and(|frame| frame.is_data()));
+        let later = Instant::now() + STALL;
+        lock(&moving.0.left).taken = later;
+        let mut given_up = GivenUp::default();
+        first.all.make_room(BYTES, later, &mut given_up);
+        assert_eq!(given_up.0.len(), 1);
+        assert!(first.is_below(1) && !second.is_below(BYTES));
+        let trailers = frame(&still).await.expect("an error").into_trailers();
+        let status = Status::from_header_map(&trailers.expect("no more data")).expect("a status");
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
+        assert!(frame(&still).await.is_none());
+        drop(still);
+        let mut taken = 0;
+        while let Some(piece) = frame(&moving).await {
+            taken += piece.into_data().expect("data").len();
+        }
+        assert_eq!(taken, BYTES);
+        drop(moving);
+        assert_eq!(second.all.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use crate::call_counts::{CallCounts, CountedCall};
 use crate::connections::{Call, Peer};
 use crate::inflate::{Coding, InflatedBody};
 use crate::limits::Limits;
+use crate::pieces::Pieces;
 use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
 use std::future::Future;
@@ -34,10 +35,6 @@ pub(crate) const PREFIX_BYTES: usize = 5;
 
 /// Messages of up to this length may use the last quarter of the budget.
 const SHORT_BYTES: usize = 64 << 10;
-
-/// Bytes of an answer that are handed over at a time. The next ones follow when the client has received most of those
-/// before, so that what it does not receive stays with the call, and is counted.
-const PIECE_BYTES: usize = 64 << 10;
 
 /// Ends of the names of calls whose bodies have message after message.
 const STREAMS: &[&str] = &["/StreamChannel", "/Subscribe", "/ServerReflectionInfo"];
@@ -195,10 +192,8 @@ where
             let waiting = response.extensions_mut().remove::<Waiting>();
             Ok(response.map(|body| {
                 tonic::body::Body::new(Response {
-                    body,
-                    rest: Bytes::new(),
+                    left: Left::new(body, waiting),
                     counted,
-                    _waiting: waiting,
                     _holding: holding,
                 })
             }))
@@ -326,12 +321,28 @@ impl Body for LimitedBody {
 
 /// A response's body: with it ends the call.
 struct Response {
-    body: tonic::body::Body,
-    /// What is left of the data that was taken of it.
-    rest: Bytes,
+    left: Left,
     counted: CountedCall,
-    _waiting: Option<Waiting>,
     _holding: Arc<Holding>,
+}
+
+/// What is left of a response's body.
+enum Left {
+    Pieces(Pieces),
+    /// Shared with those for whom it may have to give way.
+    Waiting(Waiting),
+}
+
+impl Left {
+    fn new(body: tonic::body::Body, waiting: Option<Waiting>) -> Left {
+        match waiting {
+            None => Left::Pieces(Pieces::new(body)),
+            Some(waiting) => {
+                waiting.hold(body);
+                Left::Waiting(waiting)
+            }
+        }
+    }
 }
 
 impl Body for Response {
@@ -339,32 +350,24 @@ impl Body for Response {
     type Error = Status;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        if self.rest.is_empty() {
-            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
-                Some(Ok(frame)) => frame,
-                end => return Poll::Ready(end),
-            };
-            if let Some(trailers) = frame.trailers_ref() {
-                self.counted.see(trailers);
-            }
-            match frame.into_data() {
-                Ok(data) => self.rest = data,
-                Err(frame) => return Poll::Ready(Some(Ok(frame))),
-            }
+        let frame = ready!(match &mut self.left {
+            Left::Pieces(pieces) => pieces.poll(context),
+            Left::Waiting(waiting) => waiting.poll(context),
+        });
+        if let Some(trailers) = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.trailers_ref()) {
+            self.counted.see(trailers);
         }
-        let piece = self.rest.len().min(PIECE_BYTES);
-        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(piece)))))
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        matches!(&self.left, Left::Pieces(pieces) if pieces.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.rest.is_empty() {
-            self.body.size_hint()
-        } else {
-            SizeHint::default()
+        match &self.left {
+            Left::Pieces(pieces) => pieces.size_hint(),
+            Left::Waiting(_) => SizeHint::default(),
         }
     }
 }

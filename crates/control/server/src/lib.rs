@@ -30,6 +30,7 @@ mod listen;
 mod local;
 mod long_calls;
 mod outbox;
+mod pieces;
 mod ports;
 mod push;
 mod service;

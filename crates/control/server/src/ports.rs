@@ -61,11 +61,13 @@ impl Switch for Ports {
         self.access.of_call(call).check(Right::Read)
     }
 
-    fn note_answer(&self, call: &Extensions, answer: &mut Extensions, bytes: usize) -> Result<(), Status> {
-        let unreceived = Unreceived::of_call(call);
-        unreceived.check(self.shared.limits())?;
-        unreceived.attach(bytes, answer);
-        Ok(())
+    fn may_answer(&self, call: &Extensions) -> Result<(), Status> {
+        // What is given up for it takes long to free.
+        tokio::task::block_in_place(|| Unreceived::of_call(call).check(self.shared.limits()))
+    }
+
+    fn note_answer(&self, call: &Extensions, answer: &mut Extensions, bytes: usize) {
+        Unreceived::of_call(call).attach(bytes, answer);
     }
 
     fn subscribed_values(&self, call: &Extensions) -> Arc<AtomicUsize> {

@@ -155,7 +155,10 @@ impl P4Runtime for Service {
             unreceived.attach(answer.get_ref().encoded_len(), answer.extensions_mut());
             Ok(answer)
         };
-        self.shared.call(get)
+        // The program may be long.
+        let answer = tokio::task::block_in_place(|| self.shared.call(get));
+        tokio::task::block_in_place(|| drop(given_up));
+        answer
     }
 
     type StreamChannelStream = Responses;
