@@ -18,7 +18,7 @@ impl Arguments {
     /// Sorts words.
     ///
     /// # Errors
-    /// When an option is unknown, is given twice, or has no value.
+    /// When an option is unknown, is given twice, has no value, or has one though it is a flag.
     pub fn read(words: &[String], known: &[OptionForm]) -> Result<Arguments, Mistake> {
         let mut arguments = Arguments::default();
         let mut words = words.iter();
@@ -35,7 +35,8 @@ impl Arguments {
                 return Err(Mistake::unknown("option", name, known.iter().map(|(name, _)| *name)));
             };
             let value = match (value, has_value) {
-                (Some(value), _) => value,
+                (Some(value), Some(_)) => value,
+                (Some(_), None) => return Err(Mistake::new(format!("`--{name}` takes no value"))),
                 (None, None) => String::new(),
                 (None, Some(what)) => words.next().cloned().ok_or_else(|| no_value(name, what))?,
             };
@@ -187,6 +188,7 @@ mod tests {
         );
         assert!(read("--priority").unwrap_err().to_string().contains("--priority N"));
         assert!(read("--all --all").is_err());
+        assert!(read("--all=no").unwrap_err().to_string().contains("takes no value"));
     }
 
     #[test]

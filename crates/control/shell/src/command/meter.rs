@@ -184,6 +184,10 @@ fn set(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
 
 fn set_array(meter: &Meter, arguments: &Arguments, config: MeterConfig) -> Result<Vec<Kind>, Mistake> {
     arguments.at_most(2)?;
+    if arguments.has("priority") {
+        let mistake = Mistake::new(format!("meter `{}` has indices, and no priority", meter.alias()));
+        return Err(mistake.help("--priority names an entry of a table that has a direct meter"));
+    }
     let index = arguments.at(1, "the index")?;
     let chosen = elements(Some(index), &format!("meter `{}`", meter.alias()), meter.size)?;
     // Without an index all elements are meant, however many there are.
@@ -214,11 +218,7 @@ fn set_direct(
 
 /// The rates of the options; without peak rates those of the committed ones hold.
 fn rates(arguments: &Arguments) -> Result<MeterConfig, Mistake> {
-    let rate = |name: &str| {
-        Ok(arguments
-            .number::<u64>(name)?
-            .map(|rate| rate.min(i64::MAX as u64) as i64))
-    };
+    let rate = |name: &str| arguments.number::<i64>(name);
     let (Some(cir), Some(cburst)) = (rate("cir")?, rate("cburst")?) else {
         let mistake = Mistake::new("the committed rate and burst are missing");
         return Err(mistake.help("write --cir RATE --cburst SIZE, and --pir and --pburst if they are to differ"));

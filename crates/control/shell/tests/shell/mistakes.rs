@@ -154,6 +154,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "the committed rate and burst are missing",
     ),
     (
+        "meter set port_meter 1 --priority 3 --cir 5 --cburst 6",
+        "meter `port_meter` has indices, and no priority\n  = help: --priority names an entry",
+    ),
+    (
+        "meter set port_meter 1 --cir 9223372036854775808 --cburst 6",
+        "numbers here are 0 to 9223372036854775807",
+    ),
+    (
         "register write last_source 1",
         "the value of register `last_source` is missing",
     ),
