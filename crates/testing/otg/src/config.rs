@@ -179,9 +179,12 @@ impl Config {
             let Some(first) = own.first() else {
                 return Err(name.wrong(format!("there is no flow {:?}", name.text()?)));
             };
-            // What else the flow has is passed over, as the API wants it.
-            json["flows"][self.flows[*first].place]["rate"] = node.at("rate").json();
-            changed.extend(own);
+            let rate = node.at("rate");
+            // A flow without a rate keeps its own. What else it has is passed over, as the API wants it.
+            if rate.is_there() {
+                json["flows"][self.flows[*first].place]["rate"] = rate.json();
+                changed.extend(own);
+            }
         }
         let config = Config::read(&json)?;
         let rates = changed.iter().map(|index| {

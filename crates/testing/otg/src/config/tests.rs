@@ -668,6 +668,9 @@ fn updates_change_rates_alone() {
     let (changed, rates) = update(&["rate"], "f").expect("an update");
     assert_eq!(rates, [(0, Rate::Frames(7.0), Shape::flat())]);
     assert_eq!(changed.json["flows"][0]["rate"]["pps"], 7);
+    let without = json!({ "flows": { "property_names": ["rate"], "flows": [{ "name": "f" }] } });
+    let (same, rates) = config.with_rates(&without).expect("an update");
+    assert_eq!((same.json, rates), (config.json.clone(), Vec::new()));
     let said = update(&["size"], "f").expect_err("no rate").to_string();
     assert!(
         said.starts_with("flows.property_names[0]: \"size\" cannot be changed"),
