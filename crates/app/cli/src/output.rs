@@ -159,8 +159,12 @@ fn labelled(level: LogLevel, label: &str, paint: &str, text: &str) {
 
 /// A message as an object.
 fn record(level: &str, text: &str) -> serde_json::Value {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    serde_json::json!({ "time": forebay_telemetry::rfc3339(since), "level": level, "message": text })
+    serde_json::json!({ "time": now(), "level": level, "message": text })
+}
+
+/// The time in UTC, in the form of RFC 3339.
+pub fn now() -> String {
+    forebay_telemetry::rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 fn painted(label: &str, paint: &str, text: &str) -> String {

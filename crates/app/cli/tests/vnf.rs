@@ -33,6 +33,8 @@ fn a_function_is_brought_up_looked_at_and_taken_down() {
     let said: Value = serde_json::from_str(&status.stdout).expect("JSON");
     assert_eq!((&said[0]["name"], &said[0]["running"]), (&"one".into(), &true.into()));
     assert_eq!(said[0]["statistics"]["ports"].as_array().map(Vec::len), Some(2));
+    let started = said[0]["started"].as_str().expect("a time");
+    assert!(started.starts_with("20") && started.ends_with('Z'), "{started}");
     let text = vnf(&["status", "one"]).stdout;
     assert!(
         text.starts_with("one: timer:10ms,1 -> mem:, running, ready\n"),

@@ -418,7 +418,8 @@ mod tests {
     fn an_instance_that_does_not_answer_is_shown_with_the_others() {
         let folder = tempfile::tempdir().expect("a folder");
         let record = json!({
-            "name": "nat", "program": "nat44.p4", "uplink": "eth1", "downlink": "eth2", "process": 7, "started": 8
+            "name": "nat", "program": "nat44.p4", "uplink": "eth1", "downlink": "eth2", "process": 7,
+            "started": "2026-12-01T05:06:07.000008Z", "start_ticks": 8
         });
         std::fs::write(folder.path().join("nat.json"), record.to_string()).expect("a folder");
         let folder = RunFolder::open(Some(folder.path())).expect("a folder");

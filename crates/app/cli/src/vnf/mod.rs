@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::functions::Function;
-use crate::{files, run_config};
+use crate::{files, output, run_config};
 use forebay_ports::PortSpec;
 
 /// The signal that lets `forebay run` print its statistics.
@@ -58,8 +58,10 @@ pub struct Instance {
     /// The interface that is its port 2.
     pub downlink: String,
     process: u32,
+    /// When it was brought up, for people, in the form of RFC 3339.
+    started: String,
     /// When the process was started, in ticks since the machine was.
-    started: u64,
+    start_ticks: u64,
 }
 
 /// What is started.
@@ -119,7 +121,7 @@ impl RunFolder {
             if path.extension().is_some_and(|kind| kind == "json") {
                 match Instance::read(&path) {
                     Ok(instance) => found.push(instance),
-                    Err(error) => crate::output::warning(&format!("{error:#}; it is passed over")),
+                    Err(error) => output::warning(&format!("{error:#}; it is passed over")),
                 }
             }
         }
@@ -173,9 +175,10 @@ impl RunFolder {
             uplink,
             downlink,
             process: child.id(),
-            started: start_of_process(child.id()).unwrap_or(0),
+            started: output::now(),
+            start_ticks: start_of_process(child.id()).unwrap_or(0),
         };
-        let recorded = files::write(&self.record(start.name), format!("{:#}\n", instance.json()));
+        let recorded = files::write(&self.record(start.name), format!("{:#}\n", instance.record()));
         if let Err(error) = recorded {
             // `vnf down` finds it by its record.
             let _ = child.kill();
@@ -426,13 +429,21 @@ impl Instance {
                 uplink: text("uplink")?,
                 downlink: text("downlink")?,
                 process: number("process")?.try_into().ok()?,
-                started: number("started")?,
+                started: text("started")?,
+                start_ticks: number("start_ticks")?,
             })
         };
         read().with_context(|| format!("{} is damaged", path.display()))
     }
 
     /// What is remembered of it.
+    pub fn record(&self) -> Value {
+        let mut record = self.json();
+        record["start_ticks"] = self.start_ticks.into();
+        record
+    }
+
+    /// What users may know of it.
     pub fn json(&self) -> Value {
         json!({
             "name": self.name,
@@ -446,7 +457,7 @@ impl Instance {
 
     /// Whether its process is there.
     pub fn is_running(&self) -> bool {
-        start_of_process(self.process) == Some(self.started)
+        start_of_process(self.process) == Some(self.start_ticks)
     }
 }
 
@@ -457,17 +468,18 @@ mod tests {
     #[test]
     fn processes_are_told_apart_by_their_start() {
         let own = std::process::id();
-        let started = start_of_process(own).expect("this process runs");
+        let start_ticks = start_of_process(own).expect("this process runs");
         let mut instance = Instance {
             name: "x".to_owned(),
             program: "x.p4".into(),
             uplink: "a".to_owned(),
             downlink: "b".to_owned(),
             process: own,
-            started,
+            started: output::now(),
+            start_ticks,
         };
         assert!(instance.is_running());
-        instance.started += 1;
+        instance.start_ticks += 1;
         assert!(!instance.is_running());
     }
 
@@ -481,9 +493,11 @@ mod tests {
             uplink: "eth1".to_owned(),
             downlink: "eth2".to_owned(),
             process: 7,
-            started: 8,
+            started: "2026-12-01T05:06:07.000008Z".to_owned(),
+            start_ticks: 8,
         };
-        files::write(&folder.record("nat"), instance.json().to_string()).expect("a file");
+        files::write(&folder.record("nat"), instance.record().to_string()).expect("a file");
+        assert_eq!(instance.json()["started"], "2026-12-01T05:06:07.000008Z");
         assert_eq!(folder.instances().expect("instances"), [instance]);
         let error = folder.instance("net").expect_err("no such one").to_string();
         assert!(error.ends_with("there are: nat"), "{error}");
