@@ -43,6 +43,11 @@ impl Ran {
         }
     }
 
+    /// Whether it was run, and sent no packet.
+    pub fn sends_nothing(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|outcome| outcome.packets_in == 0)
+    }
+
     /// What is wrong, with places.
     pub fn messages(&self) -> Vec<String> {
         let file = self.path.display().to_string();

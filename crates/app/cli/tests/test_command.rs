@@ -165,6 +165,20 @@ fn a_mistake_in_a_test_is_one_of_its_line() {
     assert!(none.contains("this is no STF file\n"), "{none}");
 }
 
+#[test]
+fn a_test_without_a_packet_is_warned_of() {
+    let folder = folder();
+    let warnings = |text: &str| {
+        let test = write(folder.path(), "one.stf", text);
+        let ran = forebay(&["test", &program(), &test]);
+        assert_eq!(ran.code, 0, "{}", ran.stdout);
+        ran.stderr
+    };
+    assert_eq!(warnings(GOOD), "");
+    let said = warnings("# packets are to come\n");
+    assert!(said.contains("one.stf sends no packet: it only shows"), "{said}");
+}
+
 /// A program in P4 that sends every packet to the port that `port.p4` and `PORT` say.
 const REFLECTOR: &str = r#"
 #include <core.p4>

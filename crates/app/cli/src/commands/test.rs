@@ -323,6 +323,12 @@ impl Results {
             if status.code() > self.worst.code() {
                 self.worst = status;
             }
+            if status == Status::Good && test.sends_nothing() {
+                output::warning(&format!(
+                    "{} sends no packet: it only shows that the program takes its commands",
+                    test.path.display()
+                ));
+            }
             match &mut self.json {
                 Some(json) if self.detail != Detail::Quiet || status != Status::Good => {
                     json.push(test.json(&suite.program))
