@@ -234,6 +234,10 @@ mod tests {
         assert!(found[2].is_significant() && found[2].between_trials);
         let text = table(&found);
         assert!(text.contains("not known: no load was good after"), "{text}");
+        assert!(
+            text.contains("\n* burst (frames)") && text.contains("\n* the interval leaves out 0: "),
+            "{text}"
+        );
         let none = results(None, [1; 3]);
         let both = differences(&none, &none);
         let quantities: Vec<_> = both.iter().map(|found| found.quantity).collect();

@@ -245,7 +245,7 @@ pub fn table(differences: &[Difference]) -> String {
                 format!("not known: {}", found.missing())
             }
             (None, _) if found.quantity.is_searched => "not known: it was searched once".to_string(),
-            (None, _) => format!("not known: fewer than {TRIALS_MIN} trials"),
+            (None, _) => format!("not known: it was measured fewer than {TRIALS_MIN} times"),
         };
         let value = |value: Option<f64>| value.map_or("-".to_string(), number);
         let mark = if found.is_significant() { "*" } else { " " };
@@ -257,8 +257,10 @@ pub fn table(differences: &[Difference]) -> String {
             value(found.after)
         );
     }
-    if !differences.is_empty() {
-        out.push_str("* the interval leaves out 0\n");
+    if differences.iter().any(Difference::is_significant) {
+        out.push_str(
+            "* the interval leaves out 0: chance alone hardly explains the difference (those within a trial are too narrow)\n",
+        );
     }
     out
 }
@@ -320,8 +322,9 @@ mod tests {
         assert!(difference.interval.is_none() && !difference.is_significant());
         let text = table(&[difference]);
         assert!(
-            text.contains("  received (pps)") && text.contains("not known: fewer than 3 trials"),
+            text.contains("  received (pps)") && text.contains("not known: it was measured fewer than 3 times"),
             "{text}"
         );
+        assert!(!text.contains('*'), "a mark that no line has is not explained: {text}");
     }
 }
