@@ -156,6 +156,11 @@ fn goals(file: &TestFile, reader: &mut Reader<'_>) {
         for goal in goals {
             if goal.name.trim().is_empty() {
                 reader.wrong(entry.span(), "a goal has a name, by which results call it");
+            } else if goal.name.contains(char::is_control) {
+                reader.wrong(
+                    entry.span(),
+                    "the name of a goal is one line, without control characters",
+                );
             } else if names.contains(&goal.name) {
                 let message = format!("the goal {:?} is there already; leave one out", goal.name);
                 reader.wrong(entry.span(), message);

@@ -153,20 +153,52 @@ impl OneByOne {
         if self.tried == 0 {
             return Vec::new();
         }
-        let what = match (self.tried, self.frames) {
-            (1, 1) => "its only frame was".to_string(),
-            (tried, frames) if tried == frames => format!("its {frames} different frames were"),
-            (tried, frames) => format!("{tried} of its {frames} different frames were"),
+        let sent = match (self.tried, self.frames) {
+            (1, 1) => "its only frame was sent once more, alone".to_string(),
+            (1, frames) => format!("one of its {frames} different frames was sent once more, alone"),
+            (tried, frames) if tried == frames => {
+                format!("its {frames} different frames were sent once more, each alone")
+            }
+            (tried, frames) => format!("{tried} of its {frames} different frames were sent once more, each alone"),
         };
-        let head = format!("{}: {what} sent once more, each alone; ", self.stream);
-        let mut words = vec![match self.came_back {
-            back if back == self.tried => head + "all came back, so the load is what loses them",
-            back => format!("{head}{back} came back"),
-        }];
+        let back = match (self.came_back, self.tried) {
+            (0, 1) => "it did not come back".to_string(),
+            (1, 1) => "it came back, so the load is what loses such frames".to_string(),
+            (back, tried) if back == tried => "all came back, so the load is what loses them".to_string(),
+            (back, _) => format!("{back} came back"),
+        };
+        let mut words = vec![format!("{}: {sent}; {back}", self.stream)];
         words.extend(self.dropped.iter().map(|own| {
             let (reason, count) = (&own.reason, own.frames);
             format!("  {reason}: {count}, the first is frame {}: {}", own.first, own.frame)
         }));
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_frame_is_told_as_one() {
+        let said = |frames, tried, came_back| {
+            let found = OneByOne {
+                stream: "a".to_string(),
+                frames,
+                tried,
+                came_back,
+                dropped: Vec::new(),
+            };
+            found.words().join("\n")
+        };
+        assert_eq!(said(9, 0, 0), "");
+        assert_eq!(
+            said(1, 1, 0),
+            "a: its only frame was sent once more, alone; it did not come back"
+        );
+        assert!(said(9, 1, 1).starts_with("a: one of its 9 different frames was sent once more, alone; it came back"));
+        assert!(said(9, 9, 9).contains("were sent once more, each alone; all came back"));
+        assert!(said(9, 4, 2).ends_with("a: 4 of its 9 different frames were sent once more, each alone; 2 came back"));
     }
 }

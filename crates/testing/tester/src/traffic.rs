@@ -44,6 +44,11 @@ pub(crate) fn streams(file: &TestFile, loaded: Option<&Loaded>, reader: &mut Rea
     for (entry, index) in file.traffic.iter().zip(0u64..) {
         if entry.name.get_ref().trim().is_empty() {
             reader.wrong(entry.name.span(), "a stream has a name, by which results call it");
+        } else if entry.name.get_ref().contains(char::is_control) {
+            reader.wrong(
+                entry.name.span(),
+                "the name of a stream is one line, without control characters",
+            );
         } else if !names.insert(entry.name.get_ref()) {
             let message = format!("there are two streams {:?}", entry.name.get_ref());
             reader.wrong(entry.name.span(), message);

@@ -282,6 +282,7 @@ fn values_that_do_nothing_or_too_much() {
         "4: queue_packets is 0; a port in memory holds at least 1",
     );
     wrong("name = \"a\"", "name = \" \"", "7: a stream has a name");
+    wrong("name = \"a\"", "name = \"a\\n\"", "7: the name of a stream is one line");
     let flows = "pps = 1000\nflows = { count = 70_000, vary = \"source-port\" }";
     wrong(
         "pps = 1000",
@@ -444,6 +445,8 @@ fn a_goal_is_searched_once() {
         said.contains("13: a goal has a name, by which results call it"),
         "{said}"
     );
+    let said = problems(&search("[{ name = \"a\\tb\" }]"));
+    assert!(said.contains("13: the name of a goal is one line"), "{said}");
     let sizes = problems(&format!("{GOOD}[search]\nframe_bytes = [60, 128, 60]\n"));
     assert!(
         sizes.contains("13: frame_bytes has 60 already; leave one out"),

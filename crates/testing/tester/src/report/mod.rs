@@ -19,9 +19,10 @@ pub use timeline::timeline;
 pub fn time(ns: u64) -> String {
     let value = ns as f64;
     match ns {
+        // What is rounded to 1,000 of a unit is 1 of the next one.
         0..1_000 => format!("{ns} ns"),
-        1_000..1_000_000 => format!("{} µs", digits(value / 1e3)),
-        1_000_000..1_000_000_000 => format!("{} ms", digits(value / 1e6)),
+        1_000..999_500 => format!("{} µs", digits(value / 1e3)),
+        999_500..999_500_000 => format!("{} ms", digits(value / 1e6)),
         _ => format!("{} s", digits(value / 1e9)),
     }
 }
@@ -57,7 +58,8 @@ fn digits(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
+        value if value >= 0.01 || value == 0.0 => format!("{value:.2}"),
+        value => format!("{value:.4}"),
     }
 }
 
@@ -72,11 +74,18 @@ mod tests {
     }
 
     #[test]
+    fn times_have_the_unit_of_what_they_are_rounded_to() {
+        let shown = [999, 999_499, 999_999, 999_500_000, 1_500_000_000].map(time);
+        assert_eq!(shown, ["999 ns", "999 µs", "1.00 ms", "1.00 s", "1.50 s"]);
+    }
+
+    #[test]
     fn slow_rates_have_digits_too() {
         let shown = [10.3831, 1.0, 0.672, 0.000672, 0.0].map(bits);
         assert_eq!(
             shown,
             ["10.383 Gbps", "1.000 Gbps", "672 Mbps", "672 kbps", "0.00 kbps"]
         );
+        assert_eq!(rate(0.001), "0.0010 pps");
     }
 }
