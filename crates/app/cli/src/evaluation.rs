@@ -22,6 +22,12 @@ const RECORD: &str = "result.json";
 /// When there is none, or something in it is wrong.
 pub fn read(folder: &Path) -> Result<Evaluation> {
     let path = folder.join(FILE);
+    if !path.exists() && folder.join("experiment.toml").exists() {
+        bail!(
+            "{} has no {FILE}: it is simulated, by `forebay experiment run`",
+            folder.display()
+        );
+    }
     let text = files::text(&path, "evaluation")?;
     Evaluation::read(&text).map_err(|problem| anyhow!("{}:{problem}", path.display()))
 }

@@ -248,12 +248,22 @@ fn outputs_are_checked_before_traffic() {
         &evaluation.to_string_lossy(),
         "--quick",
         "--out",
-        "/no/such/folder",
+        &file,
     ]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("is no folder"),
+        text(&output.stderr).contains("test.toml is a file"),
         "{}",
         text(&output.stderr)
     );
+    assert_eq!(text(&output.stdout), "", "nothing was measured");
+}
+
+#[test]
+fn what_is_simulated_is_no_evaluation() {
+    let simulated = root().join("experiments/table-3");
+    let output = forebay(&["tester", "evaluate", &simulated.to_string_lossy()]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("it is simulated, by `forebay experiment run`"), "{said}");
 }

@@ -2,7 +2,7 @@
 //!
 //! | quantity | what is known of its error |
 //! |---|---|
-//! | highest rate, operable rules, updates a second | nothing: each is found once |
+//! | highest rate, the one rate for all cases, operable rules, updates a second | nothing: each is found once |
 //! | median latency at a load | the medians of the turns; of fewer than three turns, the ranks around the median of the trial that is shown |
 //! | response times of updates | the ranks around the quantile |
 //!
@@ -25,6 +25,7 @@ const NOT_SEEN: &str = "no update was seen";
 const HIGHEST: Quantity = Quantity::searched("highest rate (pps)", NO_LOAD);
 const AT_HIGHEST: Quantity = Quantity::measured("p50, highest (ns)", NOT_MEASURED);
 const AT_NINE_TENTHS: Quantity = Quantity::measured("p50, 90 % of it (ns)", NOT_MEASURED);
+const ONE_RATE: Quantity = Quantity::searched("one rate (pps)", NO_LOAD);
 const AT_ONE_RATE: Quantity = Quantity::measured("p50, one rate (ns)", NOT_MEASURED);
 const OPERABLE: Quantity = Quantity::searched("operable rules", "no size worked");
 const INSERTIONS: Quantity = Quantity::measured("insertions/s", "no size worked");
@@ -45,8 +46,8 @@ pub fn differences(before: &Found, after: &Found) -> Vec<Difference> {
         for (quantity, estimates) in values {
             let others = others.iter().find(|(other, _)| other == quantity);
             let others = others.map_or([].as_slice(), |(_, estimates)| estimates);
-            // What neither has measured, as no load was good, is told by the highest rate alone.
-            if !(estimates.is_empty() && others.is_empty()) || quantity.is_searched {
+            // What neither has measured, as no load was good, is told by the highest rate or size alone.
+            if !(estimates.is_empty() && others.is_empty()) || [HIGHEST, OPERABLE].contains(quantity) {
                 differences.push(Difference::of(name, *quantity, estimates, others));
             }
         }
@@ -80,6 +81,7 @@ fn of_flows(result: &FlowResult) -> Measured {
         (HIGHEST, once(result.ndr_pps)),
         (AT_HIGHEST, medians(at(true))),
         (AT_NINE_TENTHS, medians(at(false))),
+        (ONE_RATE, once(result.common.as_ref().map(|load| load.pps))),
         (AT_ONE_RATE, medians(result.common.as_ref())),
     ];
     let (kind, case) = (result.kind.name(), &result.case);

@@ -164,7 +164,7 @@ pub(crate) fn growth_table(results: &[FlowResult], out: &mut String) {
     }
     out.push_str(
         "\nThe median of the turns, with their quartiles and number. The growth of a turn is that of two trials that follow one another closely. A cell is \
-         empty where fewer than three turns had a punctual sender in both cases.\n\n",
+         empty where fewer than three turns, or not all of fewer, had a punctual sender in both cases.\n\n",
     );
 }
 

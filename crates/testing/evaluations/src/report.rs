@@ -229,7 +229,7 @@ impl Found {
         }
         out.push_str(
             "\nThe load is a share of the highest one without loss; the last one of a case is the same rate for all cases with frames of this \
-             length, half of the least of their highest. *Outliers* lie above the box by more than 1.5 times its height. \
+             length, half of the least of their highest unless the file names it. *Outliers* lie above the box by more than 1.5 times its height. \
              Packets that were due while the tester itself stood still for more than 0.1 ms are left out of the first columns \
              and counted in *all packets*. Of several trials, in which the cases take turns, the one with the middle median is shown, with \
              the least and the largest median; those with a *late sender* (the load was not reached: it needed 0.1 % longer than intended, or its \
@@ -514,6 +514,15 @@ fn row_without_load(result: &FlowResult, out: &mut String) {
     );
 }
 
+/// A load as a share of the highest one, in percent; nothing where that is not known.
+fn share_of_highest(share: f64) -> String {
+    match 100.0 * share {
+        percent if percent >= 1.0 => format!("{percent:.0} %"),
+        percent if percent > 0.0 => "under 1 %".to_string(),
+        _ => String::new(),
+    }
+}
+
 fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
     let us = |ns: u64| short(ns as f64 / US);
     let if_undisturbed = |text: String| load.undisturbed().map(|_| text).unwrap_or_default();
@@ -534,11 +543,7 @@ fn flow_row(result: &FlowResult, load: &LoadResult, out: &mut String) {
         result.case.rules,
         result.case.flows,
         result.frame_bytes,
-        if load.share > 0.0 {
-            format!("{:.0} %", 100.0 * load.share)
-        } else {
-            String::new()
-        },
+        share_of_highest(load.share),
         load.pps / 1e6,
         load.sent,
         load.lost,
@@ -588,6 +593,13 @@ mod tests {
     use crate::trials::BoxPlot;
     use crate::updates::DecisionName;
     use forebay_tester::search::{Confirmed, LimitedBy};
+
+    /// A rate that the file names may be any share of what a case carries.
+    #[test]
+    fn small_shares_are_not_0_percent() {
+        let shown = [0.0, 0.0025, 0.9, 1.4].map(share_of_highest);
+        assert_eq!(shown, ["", "under 1 %", "90 %", "140 %"]);
+    }
 
     /// A time that is not known is no figure: 0 ms would be the best of all.
     #[test]

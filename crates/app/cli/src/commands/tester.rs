@@ -180,6 +180,7 @@ fn evaluate(arguments: &EvaluateArguments) -> Result<Status> {
     }
     let read = evaluation::read(&arguments.folder)?;
     if let Some(folder) = &arguments.out {
+        files::make_folder(folder)?;
         evaluation::check_writable(folder)?;
     }
     let other = other(arguments)?;
