@@ -111,14 +111,15 @@ impl Histogram {
         self.sum as f64 / self.count.max(1) as f64
     }
 
-    /// The standard deviation, as exact as buckets are.
+    /// The standard deviation, as exact as buckets are; 0 of one value, and without any.
     pub fn standard_deviation(&self) -> f64 {
         let mean = self.mean();
         let squares = self.buckets().map(|(lower, upper, count)| {
-            let middle = lower as f64 + (upper - lower) as f64 / 2.0;
-            count as f64 * (middle - mean).powi(2)
+            let middle = (lower + (upper - lower) / 2).clamp(self.min, self.max);
+            count as f64 * (middle as f64 - mean).powi(2)
         });
-        (squares.sum::<f64>() / self.count.max(1) as f64).sqrt()
+        // The sum of no floating-point numbers is -0.
+        (squares.sum::<f64>().abs() / self.count.max(1) as f64).sqrt()
     }
 
     /// The value below or at which a share of the values lies, from 0 to 1: the middle of its bucket, but never outside
@@ -279,12 +280,14 @@ mod tests {
             (one.min(), one.quantile(0.5), one.max()),
             (1_000_003, 1_000_003, 1_000_003)
         );
+        assert_eq!(one.standard_deviation(), 0.0);
     }
 
     #[test]
     fn without_values_all_is_zero() {
         let summary = Histogram::default().summary();
         assert_eq!(summary, Distribution::default());
+        assert!(summary.standard_deviation_ns.is_sign_positive());
     }
 
     #[test]
