@@ -365,3 +365,47 @@ fn a_psa_program_that_sends_nothing_is_told_so() {
         assert!(!said(apply), "{apply}");
     }
 }
+
+/// A packet of PNA is dropped unless the main control sends it somewhere.
+#[test]
+fn a_pna_program_that_sends_nothing_is_told_so() {
+    let said = |action: &str, apply: &str| {
+        let program = format!(
+            r#"
+            #include <core.p4>
+            #include <pna.p4>
+            header h_t {{ bit<8> a; }}
+            struct H {{ h_t h; }}
+            struct M {{ }}
+            parser P(packet_in p, out H h, inout M m, in pna_main_parser_input_metadata_t i) {{
+                state start {{ p.extract(h.h); transition accept; }}
+            }}
+            control Pre(in H h, inout M m, in pna_pre_input_metadata_t i, inout pna_pre_output_metadata_t o) {{ apply {{ }} }}
+            control Main(inout H h, inout M m, in pna_main_input_metadata_t i, inout pna_main_output_metadata_t o) {{
+                action act() {{ {action} }}
+                table t {{ key = {{ h.h.a: exact; }} actions = {{ act; NoAction; }} }}
+                apply {{ t.apply(); {apply} }}
+            }}
+            control D(packet_out p, in H h, in M m, in pna_main_output_metadata_t o) {{ apply {{ p.emit(h); }} }}
+            PNA_NIC(P(), Pre(), Main(), D()) main;"#
+        );
+        let sources = MemorySources::new().with("main.p4", &program);
+        let checked = check("main.p4", &Options::new(&sources));
+        assert!(checked.typed.is_some(), "{action} {apply}");
+        let mut messages = checked.diagnostics.iter();
+        messages.any(|message| message.code.as_str() == "W0815")
+    };
+    assert!(said("h.h.a = 1;", ""));
+    assert!(said("drop_packet();", "h.h.a = 1;"));
+    for (action, apply) in [
+        ("send_to_port((PortId_t) 1);", ""),
+        ("h.h.a = 1;", "recirculate();"),
+        (
+            "h.h.a = 1;",
+            "mirror_packet((MirrorSlotId_t) 0, (MirrorSessionId_t) 1);",
+        ),
+        ("h.h.a = 1;", "drop_packet();"),
+    ] {
+        assert!(!said(action, apply), "{action} {apply}");
+    }
+}

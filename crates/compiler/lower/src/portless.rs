@@ -1,8 +1,8 @@
 //! Programs that choose no port. In v1model their packets leave by port 0, which is what `egress_spec` is at first; in
-//! PSA they are dropped, which is what ingress begins with.
+//! PSA and PNA they are dropped, which is what ingress and the main control begin with.
 //!
-//! A program that drops in ingress itself is left out, since it may drop everything; so is one that chooses a port only
-//! for some packets.
+//! A program that drops in this control itself is left out, since it may drop everything; so is one that chooses a port
+//! only for some packets.
 
 use crate::architecture;
 use crate::lost::operations;
@@ -12,10 +12,10 @@ use forebay_ir::{Architecture, Expr, Op, Program, Role, SlotId};
 use forebay_syntax::codes::lower as codes;
 use forebay_syntax::diagnostic::Diagnostic;
 
-/// What becomes of a packet after ingress.
+/// What becomes of a packet after ingress, in PNA after the main control.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// It leaves by a port or for a group.
+    /// It leaves by a port or for a group. In PNA also: it goes round again, or a copy of it leaves.
     Sent,
     Dropped,
 }
@@ -25,12 +25,16 @@ pub fn warning(program: &hir::Program, lowered: &Program) -> Option<Diagnostic> 
     let fate: fn(&Program, &Op) -> Option<Fate> = match lowered.architecture {
         Architecture::V1Model => of_v1model,
         Architecture::Psa => of_psa,
-        Architecture::Pna => return None,
+        Architecture::Pna => of_pna,
     };
-    let ingress = &lowered.bodies[lowered.stages.get(&Role::Ingress)?.index()];
+    let role = match lowered.architecture {
+        Architecture::V1Model | Architecture::Psa => Role::Ingress,
+        Architecture::Pna => Role::MainControl,
+    };
+    let chooses = &lowered.bodies[lowered.stages.get(&role)?.index()];
     let mut all = lowered.bodies.iter().flat_map(operations);
     if all.any(|op| fate(lowered, op) == Some(Fate::Sent))
-        || operations(ingress).any(|op| fate(lowered, op) == Some(Fate::Dropped))
+        || operations(chooses).any(|op| fate(lowered, op) == Some(Fate::Dropped))
     {
         return None;
     }
@@ -40,6 +44,10 @@ pub fn warning(program: &hir::Program, lowered: &Program) -> Option<Diagnostic> 
         (Architecture::Psa, _) => (
             "no packet is given a port: every packet is dropped, as ingress of PSA does unless it is told otherwise",
             "choose a port in ingress: `send_to_port(ostd, PORT);`",
+        ),
+        (Architecture::Pna, _) => (
+            "no packet is given a port: every packet is dropped, as PNA does unless the main control calls `send_to_port`",
+            "choose a port in the main control: `send_to_port(PORT);`",
         ),
         (_, true) => (
             "nothing writes `egress_spec` or `mcast_grp`: every packet that is not dropped leaves by port 0",
@@ -78,6 +86,18 @@ fn of_psa(program: &Program, op: &Op) -> Option<Fate> {
     }
     let drops = constant.is_some_and(|drop| !drop.is_zero());
     Some(if drops { Fate::Dropped } else { Fate::Sent })
+}
+
+/// What an operation makes of a packet in PNA: the functions of the architecture write what they ask for into slots.
+fn of_pna(program: &Program, op: &Op) -> Option<Fate> {
+    let (slot, constant) = written(op)?;
+    let (name, _) = program.intrinsic.iter().find(|(_, own)| **own == slot)?;
+    match name.as_str() {
+        "pna.fate" if constant.is_some_and(Bits::is_zero) => Some(Fate::Dropped),
+        "pna.fate" => Some(Fate::Sent),
+        name if name.starts_with("pna.mirror_") => Some(Fate::Sent),
+        _ => None,
+    }
 }
 
 /// The slot that an operation writes, and the constant that it writes there, if it is one.
