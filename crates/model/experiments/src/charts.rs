@@ -137,12 +137,16 @@ fn value<'a>(row: &'a Row, name: &str) -> &'a str {
     row.parameters.get(name).map_or("", String::as_str)
 }
 
-/// The order of two values of a parameter: that of numbers, where they are numbers.
+/// The order of two values of a parameter: numbers first, in their order, then words. Equal are only equal texts, so that
+/// rows with one value stand together.
 fn in_order(a: &str, b: &str) -> Ordering {
-    match (a.parse::<f64>(), b.parse::<f64>()) {
+    let of_kinds = match (a.parse::<f64>(), b.parse::<f64>()) {
         (Ok(a), Ok(b)) => a.total_cmp(&b),
-        _ => a.cmp(b),
-    }
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => Ordering::Equal,
+    };
+    of_kinds.then_with(|| a.cmp(b))
 }
 
 /// The name of a chart: the metric, with what is fixed in it.
@@ -208,6 +212,14 @@ mod tests {
         let lines = charts[0].1.series.iter().map(|series| series.group.clone());
         let lines = lines.collect();
         (charts.into_iter().map(|(name, _)| name).collect(), lines)
+    }
+
+    /// By text alone `10` is before `1z` and `1z` before `2`, by number `2` before `10`: no order at all.
+    #[test]
+    fn numbers_are_before_words() {
+        let mut values = ["1z", "2", "none", "10", "2.0"];
+        values.sort_by(|a, b| in_order(a, b));
+        assert_eq!(values, ["2", "2.0", "10", "1z", "none"]);
     }
 
     #[test]
