@@ -10,6 +10,7 @@ use crate::reference::Reference;
 use crate::results::hex;
 use crate::schedule::{Arrivals, Shape};
 use crate::stream::{Rate, Stream};
+use crate::tag::TRIALS;
 use crate::trial::{Plan, Silent, Trial, run_trial};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -28,6 +29,14 @@ pub(crate) struct Limit {
     pub(crate) frames: usize,
     /// When it ends.
     pub(crate) until: Option<Instant>,
+    /// Frames of other streams that were sent before, since the same trial.
+    pub(crate) before: u64,
+}
+
+/// The number of a trial of one frame, the `nth` after a trial with this number. A late frame counts for the trial that its
+/// tag names, so neither the trial before nor the next one has the same tag.
+fn number(of_trial: u64, nth: u64) -> u64 {
+    of_trial + 2 + nth % (TRIALS - 2)
 }
 
 /// Frames a second: one is due in the time of a trial.
@@ -64,8 +73,8 @@ pub struct Dropped {
     pub frame: String,
 }
 
-/// Sends the frames of a stream one by one; `index` is its place in the test. A port that is out of order ends it: the
-/// trial before has said so, or the next will.
+/// Sends the frames of a stream one by one; `index` is its place in the test, `plan` has the number of the trial before. A
+/// port that is out of order ends it: the trial before has said so, or the next will.
 pub(crate) fn send(
     (index, stream): (usize, &Stream),
     device: &mut Device,
@@ -96,7 +105,7 @@ pub(crate) fn send(
             ..stream.clone()
         };
         let plan = Plan {
-            number: plan.number + 1 + found.tried,
+            number: number(plan.number, limit.before + found.tried),
             ..plan
         };
         if limit.until.is_some_and(|until| Instant::now() > until) {
@@ -179,6 +188,16 @@ impl OneByOne {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_are_not_those_of_the_trials_around() {
+        let tag = |number: u64| number % TRIALS;
+        for (of_trial, nth) in [(1, 0), (1, 61), (1, 62), (63, 0), (64, 255), (7, 200)] {
+            let own = tag(number(of_trial, nth));
+            assert!(own != tag(of_trial) && own != tag(of_trial + 1), "{of_trial} {nth}");
+            assert_ne!(own, tag(number(of_trial, nth + 1)));
+        }
+    }
 
     #[test]
     fn one_frame_is_told_as_one() {

@@ -193,19 +193,21 @@ impl<'a> Session<'a> {
             .filter(|(_, both)| lost(*both))
             .map(|(index, _)| index)
             .collect();
-        let limit = one_by_one::Limit {
+        // The next trial has the next number, whatever is sent here: numbers begin sequences of random numbers.
+        let plan = Plan {
+            number: self.trials,
+            ..plan
+        };
+        let mut limit = one_by_one::Limit {
             frames: (one_by_one::FRAMES_MAX / lossy.len().max(1)).max(1),
             until: (!self.clock.is_simulated()).then(|| Instant::now() + one_by_one::TIME_MAX),
+            before: 0,
         };
         for index in lossy {
-            let plan = Plan {
-                number: self.trials,
-                ..plan
-            };
             let reference = self.reference.as_ref();
             let stream = (index, &self.streams[index]);
             let found = one_by_one::send(stream, &mut self.device, reference, plan, &mut self.clock, limit);
-            self.trials += found.tried;
+            limit.before += found.tried;
             trial.one_by_one.push(found);
         }
     }

@@ -83,6 +83,12 @@ fn lost_frames_are_sent_once_more_each_alone() {
         "{text}"
     );
     assert!(text.contains("  ingress_drop: 1, the first is frame 0: "), "{text}");
+    let twice = format!(
+        "trials = 2\n{}",
+        l3fwd("ports = [2]", "to = 3\nflows = { count = 512 }")
+    );
+    let numbers: Vec<u64> = simulate(&twice).trials.iter().map(|trial| trial.number).collect();
+    assert_eq!(numbers, [1, 2], "trials are counted, not what is sent between them");
     // What the reference drops is not lost, so nothing is sent again.
     let checked = simulate(&(l3fwd("check = true", "flows = { count = 512 }") + &other.replace("to = 3\n", "")));
     assert!(checked.trials[0].is_perfect() && checked.trials[0].one_by_one.is_empty());
