@@ -399,7 +399,9 @@ fn warn_of_end(option: &str, path: &Path, end: Option<i64>) {
 fn words_of_end(seconds: i64) -> Option<String> {
     match seconds / DAY_S {
         _ if seconds < 0 => Some("has expired; get another one".to_string()),
-        days @ 0..=SOON_DAYS => Some(format!("expires in {days} days")),
+        0 => Some("expires within a day".to_string()),
+        1 => Some("expires in 1 day".to_string()),
+        days @ 2..=SOON_DAYS => Some(format!("expires in {days} days")),
         _ => None,
     }
 }
@@ -435,7 +437,8 @@ mod tests {
         let words = |days: i64| words_of_end(days * DAY_S);
         assert_eq!(words(31), None);
         assert_eq!(words(30).as_deref(), Some("expires in 30 days"));
-        assert_eq!(words(0).as_deref(), Some("expires in 0 days"));
+        assert_eq!(words(1).as_deref(), Some("expires in 1 day"));
+        assert_eq!(words(0).as_deref(), Some("expires within a day"));
         assert_eq!(words(-1).as_deref(), Some("has expired; get another one"));
     }
 
