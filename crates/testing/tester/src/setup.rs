@@ -417,20 +417,33 @@ fn devices(file: &TestFile, overrides: &Overrides, reader: &mut Reader<'_>) {
     if overrides.metrics.is_some() && entry.interfaces.is_empty() && overrides.interfaces.is_empty() {
         let message =
             "--metrics are those of a switch between interfaces, and neither [device] nor --interface names any";
-        reader.wrong(near.clone(), message);
+        reader.wrong(near, message);
     }
-    if !entry.wire || is_overridden {
-        return;
+    if !is_overridden {
+        one_device(file, reader);
     }
-    let other = if !entry.interfaces.is_empty() {
-        "interfaces"
-    } else if entry.program.is_some() && !needs_program(file) {
-        "a program"
+}
+
+/// A wire, interfaces and a chip exclude one another. A program beside interfaces is what frames are compared with.
+fn one_device(file: &TestFile, reader: &mut Reader<'_>) {
+    let (entry, near) = (&file.device, reader.table("[device]"));
+    let others = [
+        ("interfaces", !entry.interfaces.is_empty()),
+        ("a program", entry.program.is_some() && !needs_program(file)),
+        ("a chip", entry.chip.is_some()),
+    ];
+    let (key, device) = if entry.wire {
+        let Some((other, _)) = others.iter().find(|(_, is_there)| *is_there) else {
+            return;
+        };
+        ("wire", format!("a wire and {other}"))
+    } else if !entry.interfaces.is_empty() && entry.chip.is_some() {
+        ("chip", "interfaces and a chip".to_string())
     } else {
         return;
     };
-    let message = format!("[device] has a wire and {other}; leave one out, or write --wire on the command line");
-    reader.wrong_key(near, "wire", message);
+    let message = format!("[device] has {device}; leave one out, or write --{key} on the command line");
+    reader.wrong_key(near, key, message);
 }
 
 /// Whether frames are those of a program's parser, or of entries of its tables.

@@ -338,6 +338,16 @@ fn values_that_do_nothing_or_too_much() {
     );
     wrong(
         "[device]",
+        "[device]\ninterfaces = [\"1@lo\"]\nchip = \"tofino\"",
+        "5: [device] has interfaces and a chip; leave one out, or write --chip on the command line",
+    );
+    wrong(
+        "program = \"programs/l3fwd/l3fwd.p4\"\nentries = [\"programs/l3fwd/entries.stf\"]",
+        "wire = true\nchip = \"tofino\"",
+        "4: [device] has a wire and a chip; leave one out",
+    );
+    wrong(
+        "[device]",
         "[device]\ninterfaces = []",
         "4: interfaces is empty; name one for each port",
     );
