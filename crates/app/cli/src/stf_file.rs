@@ -19,11 +19,7 @@ pub fn read(path: &Path) -> Result<Test> {
 pub fn parse(path: &Path, text: &str) -> Result<Test> {
     forebay_entries::parse(text).map_err(|errors| {
         let lines = errors.iter().map(|error| format!("{}:{error}", path.display()));
-        let commands = text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let what = if errors.len() < commands.count() {
+        let what = if forebay_entries::are_commands(text) {
             "the STF file is not written correctly"
         } else {
             "this is no STF file"

@@ -161,6 +161,11 @@ fn a_mistake_in_a_test_is_one_of_its_line() {
     let one = said("one.stf", "# a comment\npacket 0 00\npackt 0 00\n");
     assert!(one.contains("the STF file is not written correctly\n"), "{one}");
     assert!(one.contains("one.stf:3:1: there is no command `packt`"), "{one}");
+    let only = said("only.stf", "packet -1 00\n");
+    assert!(only.contains("the STF file is not written correctly\n"), "{only}");
+    // Not all mistakes of a long file are listed, and not all of its lines were read.
+    let long = said("long.stf", &"    hdr.ipv4.setValid(); // packet\n".repeat(200));
+    assert!(long.contains("this is no STF file\n"), "{long}");
     let none = said("none.stf", "# Title\nSome text.\n");
     assert!(none.contains("this is no STF file\n"), "{none}");
 }

@@ -36,4 +36,4 @@ pub use controller::{Applied, Controller};
 pub use entry::{EntryKey, action_call, entry_key, fitting, table_index};
 pub use expected::{ExpectedPacket, hex};
 pub use literal::Literal;
-pub use parse::{ParseError, options, parse};
+pub use parse::{ParseError, are_commands, options, parse};

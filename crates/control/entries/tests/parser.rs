@@ -168,3 +168,20 @@ fn every_file_of_p4c() {
     }
     assert!(files > 250, "{files}");
 }
+
+/// One mistake does not make commands something else, and a command's name in some lines does not make a text commands.
+#[test]
+fn commands_are_told_from_other_texts() {
+    for text in ["packet -1 00", "packt 1 00\n# text\n\n", "add t k:1 a()\nx\n"] {
+        assert!(forebay_entries::are_commands(text), "{text}");
+    }
+    for text in [
+        "",
+        "# packet 1 00\n",
+        "some words\n",
+        "packet 1 00\n{\n}\n",
+        "table_add t a 1 => 2\n",
+    ] {
+        assert!(!forebay_entries::are_commands(text), "{text}");
+    }
+}

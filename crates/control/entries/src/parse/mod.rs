@@ -65,6 +65,21 @@ pub fn parse(text: &str) -> Result<Test, Vec<ParseError>> {
     if errors.is_empty() { Ok(test) } else { Err(errors) }
 }
 
+/// Whether at least half of a text's lines begin with a command, or with a word like one. What is wrong with such a text is
+/// wrong with its lines; another one is no STF file.
+pub fn are_commands(text: &str) -> bool {
+    let keywords = text.lines().filter_map(|text| {
+        let mut line = Line::new(text, 0);
+        (!line.at_end()).then(|| line.keyword().ok())
+    });
+    let (mut lines, mut commands) = (0, 0);
+    for keyword in keywords {
+        lines += 1;
+        commands += usize::from(keyword.is_some_and(|keyword| like(&keyword).is_some()));
+    }
+    lines > 0 && 2 * commands >= lines
+}
+
 fn parse_line(text: &str, number: u32) -> Result<Option<Located<Command>>, ParseError> {
     let mut line = Line::new(text, number);
     if line.at_end() {
@@ -147,9 +162,15 @@ const COMMANDS: &[&str] = &[
 ];
 
 fn unknown_command(keyword: &str) -> String {
-    let common = |command: &str| command.bytes().zip(keyword.bytes()).take_while(|(a, b)| a == b).count();
-    match COMMANDS.iter().max_by_key(|command| common(command)) {
-        Some(like) if common(like) >= MIN_COMMON => format!("there is no command `{keyword}`; did you mean `{like}`?"),
-        _ => format!("there is no command `{keyword}`; the commonest are add, setdefault, packet and expect"),
+    match like(keyword) {
+        Some(like) => format!("there is no command `{keyword}`; did you mean `{like}`?"),
+        None => format!("there is no command `{keyword}`; the commonest are add, setdefault, packet and expect"),
     }
+}
+
+/// The command that is most like a word, if there is one that may be meant.
+fn like(keyword: &str) -> Option<&'static str> {
+    let common = |command: &str| command.bytes().zip(keyword.bytes()).take_while(|(a, b)| a == b).count();
+    let like = COMMANDS.iter().max_by_key(|command| common(command))?;
+    (common(like) >= MIN_COMMON).then_some(*like)
 }
