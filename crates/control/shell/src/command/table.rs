@@ -112,7 +112,17 @@ fn record(catalog: &Catalog, table: &Table) -> Record {
 fn dump(catalog: &Catalog, arguments: &Arguments) -> Result<Command, Mistake> {
     let tables: Vec<&Table> = match arguments.words.first() {
         None => catalog.info.tables.iter().collect(),
-        Some(name) => vec![catalog.table(name)?],
+        Some(name) => {
+            let table = catalog.table(name)?;
+            if arguments
+                .number::<i32>("priority")?
+                .is_some_and(|priority| priority > 0)
+                && !key(catalog, table).needs_priority()
+            {
+                return Err(without_priorities(table));
+            }
+            vec![table]
+        }
     };
     let mut entities = Vec::new();
     for table in tables {
@@ -175,10 +185,7 @@ pub(super) fn entry(catalog: &Catalog, arguments: &Arguments, key_words: &[Strin
     let priority = arguments.number::<i32>("priority")?;
     match (key.needs_priority(), priority) {
         (true, None) => return Err(no_priority(table)),
-        (false, Some(_)) => {
-            let mistake = Mistake::new(format!("entries of table `{}` have no priority", table.alias()));
-            return Err(mistake.help("only ternary, range and optional fields make one necessary"));
-        }
+        (false, Some(_)) => return Err(without_priorities(table)),
         _ => {}
     }
     Ok(TableEntry {
@@ -187,6 +194,11 @@ pub(super) fn entry(catalog: &Catalog, arguments: &Arguments, key_words: &[Strin
         priority: priority.unwrap_or(0),
         ..TableEntry::default()
     })
+}
+
+fn without_priorities(table: &Table) -> Mistake {
+    let mistake = Mistake::new(format!("entries of table `{}` have no priority", table.alias()));
+    mistake.help("only ternary, range and optional fields make one necessary")
 }
 
 fn no_priority(table: &Table) -> Mistake {

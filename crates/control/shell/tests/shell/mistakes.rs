@@ -102,6 +102,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "--priority: `2147483648` is no number that fits\n  = help: numbers here are 0 to 2147483647",
     ),
     (
+        "table dump forwarding --priority 5",
+        "entries of table `forwarding` have no priority\n  = help: only ternary",
+    ),
+    (
         "table dump filter --priority 4294967295",
         "numbers here are 0 to 2147483647",
     ),
