@@ -79,6 +79,29 @@ fn a_dropped_packet_names_the_line_that_drops_it() {
     assert!(found[0][2].contains("drop: ingress_drop l3fwd.p4:"), "{found:?}");
 }
 
+/// The program drops a packet, then takes that back, and sends it to a port that there is not.
+#[test]
+fn a_drop_that_was_taken_back_has_no_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let program = "#include <core.p4>\n#include <v1model.p4>\nstruct hs {}\nstruct m {}\n\
+        parser P(packet_in p, out hs h, inout m u, inout standard_metadata_t s) { state start { transition accept; } }\n\
+        control N(inout hs h, inout m u) { apply {} }\n\
+        control I(inout hs h, inout m u, inout standard_metadata_t s) { apply { mark_to_drop(s); s.mcast_grp = 7; s.egress_spec = 3; } }\n\
+        control E(inout hs h, inout m u, inout standard_metadata_t s) { apply {} }\n\
+        control D(packet_out p, in hs h) { apply {} }\n\
+        V1Switch(P(), N(), I(), E(), N(), D()) main;\n";
+    std::fs::write(path("back.p4"), program).expect("a file");
+    let (program, capture) = (path("back.p4"), path("back.pcapng"));
+    forebay(&["trace", &program, "--port", "1", "--hex", FRAME, "--pcapng", &capture]);
+    let file = std::fs::read(&capture).expect("a capture");
+    let comments = String::from_utf8_lossy(&file);
+    assert!(
+        comments.contains("drop: ") && !comments.contains("back.p4:"),
+        "{comments}"
+    );
+}
+
 /// A program sends packets to port 2 by the queue that their first byte names.
 #[test]
 fn what_leaves_has_its_queue() {

@@ -4,10 +4,8 @@ use forebay_arch::v1model::DROP_PORT;
 use forebay_exec::Event;
 use forebay_ir::{Location, Program, SlotId};
 
-/// The last place at which a packet was to be dropped, as the reference executor tells it.
-///
-/// A later decision may be to forward the packet after all: the place means something only once it is known that the
-/// packet was dropped.
+/// The last place at which a packet was to be dropped, as the reference executor tells it; none when a later decision
+/// was to forward it after all. It means something only once it is known that the packet was dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropPlace(Option<Location>);
 
@@ -17,8 +15,10 @@ impl DropPlace {
         match event {
             Event::Assign {
                 slot, new, location, ..
-            } if dropping_value(program, *slot).is_some_and(|drops| new.to_u64() == drops) => {
-                self.0 = Some(*location);
+            } => {
+                if let Some(drops) = dropping_value(program, *slot) {
+                    self.0 = (new.to_u64() == drops).then_some(*location);
+                }
             }
             Event::ParserError { location, .. } => self.0 = Some(*location),
             _ => {}
