@@ -1,6 +1,7 @@
 //! What can be wrong with a scenario although it can be read.
 
 use crate::line_rate;
+use crate::pair::Pair;
 use crate::scenario::{ChipEntry, PortEntry, QueueEntry, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
 use forebay_chip::{ChipSpec, Loss, Network, NoObserver, Picos, Place, PortConfig};
@@ -99,8 +100,8 @@ pub(crate) fn rates(entry: &TrafficEntry, duration_us: f64) -> Vec<(Picos, u64)>
         .map_or(duration_us, |stop| *stop.get_ref())
         .min(duration_us);
     let mut rates = vec![(picos(entry.start_us), bits(*entry.gbps.get_ref()))];
-    let steps = entry.steps.iter().filter(|(time, _)| *time < stop);
-    rates.extend(steps.map(|(time, gbps)| (picos(*time), bits(*gbps))));
+    let steps = entry.steps.iter().filter(|Pair(time, _)| *time < stop);
+    rates.extend(steps.map(|Pair(time, gbps)| (picos(*time), bits(*gbps))));
     rates.push((picos(stop), 0));
     rates
 }

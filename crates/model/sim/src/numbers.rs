@@ -1,6 +1,7 @@
 //! Numbers of a scenario that make no sense, each named at its key.
 
 use crate::certainty::{LEVELS, SEARCHES_MAX};
+use crate::pair::Pair;
 use crate::scenario::{ArrivalsEntry, FaultEntry, LinkEntry, Scenario, SearchEntry, TimerEntry, TrafficEntry};
 use crate::setup::Reader;
 use crate::words::number;
@@ -265,7 +266,7 @@ fn traffic(traffic: &TrafficEntry, reader: &mut Reader<'_>) {
     if !is_rate(*traffic.gbps.get_ref()) {
         reader.wrong(traffic.gbps.span(), limits.clone());
     }
-    if traffic.steps.iter().any(|(_, gbps)| !is_rate(*gbps)) {
+    if traffic.steps.iter().any(|Pair(_, gbps)| !is_rate(*gbps)) {
         reader.wrong_key(near.clone(), "steps", limits);
     }
     match traffic.arrivals {
@@ -286,7 +287,7 @@ fn traffic(traffic: &TrafficEntry, reader: &mut Reader<'_>) {
             reader.wrong(stop.span(), message);
         }
     }
-    let times: Vec<f64> = traffic.steps.iter().map(|(time, _)| *time).collect();
+    let times: Vec<f64> = traffic.steps.iter().map(|Pair(time, _)| *time).collect();
     let begins_late = times.first().is_none_or(|first| *first >= traffic.start_us);
     if !(times.is_sorted() && times.iter().all(|time| TIMES_US.contains(time)) && begins_late) {
         reader.wrong_key(near, "steps", "steps are in order of time, none before start_us");

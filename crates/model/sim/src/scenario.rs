@@ -1,6 +1,7 @@
 //! What stands in a scenario file.
 
 use crate::hosts::{FlowEntry, HostEntry, PfcEntry};
+use crate::pair::Pair;
 use crate::parameters::Put;
 use crate::rules::RuleKeys;
 use forebay_chip::Service;
@@ -314,7 +315,7 @@ pub(crate) struct TrafficEntry {
     pub(crate) stop_us: Option<Spanned<f64>>,
     /// `[time in microseconds, Gbps]`: the rate from then on.
     #[serde(default)]
-    pub(crate) steps: Vec<(f64, f64)>,
+    pub(crate) steps: Vec<Pair<f64>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -324,15 +325,15 @@ pub(crate) struct FaultEntry {
     pub(crate) port: Spanned<String>,
     /// Only frames of these lengths, from the first to the second.
     #[serde(default = "any_length")]
-    pub(crate) bytes: (u32, u32),
+    pub(crate) bytes: Pair<u32>,
     pub(crate) loss: Option<f64>,
     pub(crate) duplication: Option<f64>,
     pub(crate) delay: Option<f64>,
     pub(crate) delay_ns: Option<f64>,
 }
 
-fn any_length() -> (u32, u32) {
-    (0, u32::MAX)
+fn any_length() -> Pair<u32> {
+    Pair(0, u32::MAX)
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -306,7 +306,7 @@ const FAULT_SEEDS: u64 = 1 << 32;
 
 fn fault_spec(entry: &FaultEntry, seed: u64) -> FaultSpec {
     FaultSpec {
-        bytes: entry.bytes,
+        bytes: (entry.bytes.0, entry.bytes.1),
         loss: entry.loss.unwrap_or(0.0),
         duplication: entry.duplication.unwrap_or(0.0),
         delay: entry.delay.unwrap_or(0.0),

@@ -99,7 +99,6 @@ fn expected_words(expected: &str) -> &str {
         "a string" => "a text in quotes",
         "a sequence" => "a list in brackets",
         "a map" => "a table",
-        "a tuple of size 2" => "a list of two values",
         "unit variant" => "a name alone in quotes",
         // Of a value in place of the table, the name of the type follows.
         variant if variant.starts_with("struct variant") => {
@@ -195,7 +194,7 @@ mod tests {
                 "a table with the values of this kind, as in { NAME = { KEY = VALUE } }, is expected here, not 32",
             ),
             (
-                "invalid length 3, expected a tuple of size 2",
+                "invalid length 3, expected a list of two values",
                 "a list of two values is expected here, not 3 of them",
             ),
             (

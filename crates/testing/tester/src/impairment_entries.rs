@@ -4,7 +4,7 @@ use crate::impairment::{Delay, Impairment};
 use crate::numbers::SECONDS_MAX;
 use crate::setup::Reader;
 use crate::test_file::{DelayEntry, ImpairmentEntry, TestFile};
-use forebay_sim::number;
+use forebay_sim::{Pair, number};
 
 /// The impairments of a file, by the numbers of their ports. `ports` are those of the traffic; they are not known while the
 /// program is not.
@@ -60,14 +60,14 @@ fn delay(entry: &DelayEntry) -> Result<Delay, String> {
     let values = [
         entry.constant_us,
         entry.exponential_us,
-        entry.uniform_us.map(|(_, to)| to),
+        entry.uniform_us.map(|Pair(_, to)| to),
     ];
     if values.into_iter().flatten().any(|us| us > US_MAX) {
         return Err(format!("a delay is at most {US_MAX} us (a day)"));
     }
     let delay = match (entry.constant_us, entry.uniform_us, entry.exponential_us) {
         (Some(us), None, None) if us >= 0.0 => Delay::Constant(us * US),
-        (None, Some((from, to)), None) if 0.0 <= from && from < to => Delay::Uniform(from * US, to * US),
+        (None, Some(Pair(from, to)), None) if 0.0 <= from && from < to => Delay::Uniform(from * US, to * US),
         (None, None, Some(us)) if us > 0.0 => Delay::Exponential(us * US),
         _ => {
             let forms =

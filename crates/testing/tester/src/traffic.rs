@@ -14,7 +14,7 @@ use crate::test_file::{
     ArrivalsEntry, FlowsEntry, FrameEntry, MessageEntry, ParserEntry, RateEntry, ShapeEntry, TestFile, TrafficEntry,
 };
 use forebay_packet::pcap;
-use forebay_sim::{Library, Problem, number};
+use forebay_sim::{Library, Pair, Problem, number};
 use forebay_traffic::MessageFormat;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -309,12 +309,12 @@ fn shape_of(entry: &ShapeEntry) -> Option<Shape> {
 /// How long the last factor of a shape holds.
 const FOR_EVER_S: f64 = 1e6;
 
-fn segments(points: &[(f64, f64)], factors: impl Fn(f64, f64) -> (f64, f64)) -> Option<Vec<Segment>> {
+fn segments(points: &[Pair<f64>], factors: impl Fn(f64, f64) -> (f64, f64)) -> Option<Vec<Segment>> {
     let (first, last) = (points.first()?, points.last()?);
     if first.0 != 0.0 {
         return None;
     }
-    let segment = |pair: &[(f64, f64)]| {
+    let segment = |pair: &[Pair<f64>]| {
         let (from, to) = factors(pair[0].1, pair[1].1);
         Segment {
             seconds: pair[1].0 - pair[0].0,

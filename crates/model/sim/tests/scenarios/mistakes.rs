@@ -400,6 +400,31 @@ fn what_is_there_twice_is_said() {
     ]);
 }
 
+/// Where two values are wanted, a third would be passed over.
+#[test]
+fn a_list_of_two_has_no_third() {
+    let fault = |bytes: &str| format!("[[fault]]\nport = \"switch:5\"\nbytes = {bytes}\nloss = 0.5\n[measure]");
+    let third = "a list of two values is expected here, not 3 of them";
+    assert_said(&[
+        (
+            "gbps = 40",
+            "gbps = 40\nsteps = [[5, 10], [6, 20, 30]]",
+            &format!("22: {third}"),
+        ),
+        ("[measure]", &fault("[64, 128, 1514]"), &format!("27: {third}")),
+        (
+            "[measure]",
+            &fault("[64]"),
+            "27: a list of two values is expected here, not one",
+        ),
+        (
+            "[measure]",
+            &fault("64"),
+            "27: a list of two values is expected here, not 64",
+        ),
+    ]);
+}
+
 #[test]
 fn what_would_do_nothing_is_said() {
     let late_flow = format!(

@@ -1,6 +1,6 @@
 //! The tables `[[impairment]]`.
 
-use super::pair::pair;
+use forebay_sim::Pair;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -37,8 +37,7 @@ pub struct DelayEntry {
     /// Always the same, in microseconds.
     pub constant_us: Option<f64>,
     /// Between these two.
-    #[serde(default, deserialize_with = "pair")]
-    pub uniform_us: Option<(f64, f64)>,
+    pub uniform_us: Option<Pair<f64>>,
     /// With this mean.
     pub exponential_us: Option<f64>,
 }

@@ -4,7 +4,6 @@ mod device;
 mod flows;
 mod frame;
 mod impairment;
-mod pair;
 mod search;
 mod size;
 mod stream;

@@ -2,7 +2,7 @@
 
 use super::flows::FlowsEntry;
 use super::frame::FrameEntry;
-use super::pair::pairs;
+use forebay_sim::Pair;
 use serde::Deserialize;
 use std::fmt;
 use toml::Spanned;
@@ -103,9 +103,7 @@ pub struct ShapeEntry {
     /// Seconds without frames, after those.
     pub off_s: Option<f64>,
     /// `[second, factor]`: the factor from then on.
-    #[serde(default, deserialize_with = "pairs")]
-    pub steps: Option<Vec<(f64, f64)>>,
+    pub steps: Option<Vec<Pair<f64>>>,
     /// `[second, factor]`: the factor changes linearly from one to the next.
-    #[serde(default, deserialize_with = "pairs")]
-    pub ramp: Option<Vec<(f64, f64)>>,
+    pub ramp: Option<Vec<Pair<f64>>>,
 }
