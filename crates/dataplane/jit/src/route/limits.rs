@@ -40,30 +40,28 @@ impl Limits {
     /// What was left out, in words for the user.
     pub(crate) fn obstacles(&self, program: &Program, route: &Route) -> Vec<Obstacle> {
         let parser = route.place_of_parser(program);
-        let later = self
-            .compiled_later()
-            .into_iter()
-            .map(|what| self.too_large(parser, what));
-        let mut found: Vec<Obstacle> = later.collect();
         let never = self.never_compiled().into_iter();
-        found.extend(never.map(|what| self.too_large(parser, format!("program too large for the fast path: {what}"))));
+        let never = never.map(|what| format!("program too large for the fast path: {what}"));
+        let too_large = self.compiled_later().into_iter().chain(never);
+        let too_large = too_large.map(|what| self.obstacle(ObstacleKind::TooLarge, parser, what));
+        let mut found: Vec<Obstacle> = too_large.collect();
         if self.paths_that_miss > 0 {
-            found.push(self.misses(program, route));
+            let why = "reads the port of each copy, or more than the headers that were emitted, in a program that has \
+                       changed state before";
+            let location = route.place_of_misses(program);
+            found.push(self.obstacle(ObstacleKind::StateAndCopies, location, why.to_owned()));
         }
         if self.paths_without_copies > 0 {
-            found.push(without_copies(program, route));
+            let (location, text) = without_copies(program, route);
+            found.push(Obstacle {
+                stops: Stops::Some,
+                ..self.obstacle(ObstacleKind::Copies, location, text)
+            });
         }
         if self.paths_with_state_and_copies > 0 {
-            let copies = without_copies(program, route);
-            found.push(Obstacle {
-                kind: ObstacleKind::StateAndCopies,
-                stops: self.stops(),
-                text: format!(
-                    "{}, in a program whose ingress changes registers or meters before",
-                    copies.text
-                ),
-                ..copies
-            });
+            let (location, why) = without_copies(program, route);
+            let text = format!("{why}, in a program whose ingress changes registers or meters before");
+            found.push(self.obstacle(ObstacleKind::StateAndCopies, location, text));
         }
         found
     }
@@ -127,30 +125,19 @@ impl Limits {
         }
     }
 
-    fn too_large(&self, location: Location, text: String) -> Obstacle {
+    fn obstacle(&self, kind: ObstacleKind, location: Location, text: String) -> Obstacle {
         Obstacle {
-            kind: ObstacleKind::TooLarge,
+            kind,
             stops: self.stops(),
             location,
             text,
         }
     }
-
-    fn misses(&self, program: &Program, route: &Route) -> Obstacle {
-        Obstacle {
-            kind: ObstacleKind::StateAndCopies,
-            stops: self.stops(),
-            location: route.place_of_misses(program),
-            text: "reads the port of each copy, or more than the headers that were emitted, in a program that has \
-                   changed state before"
-                .to_owned(),
-        }
-    }
 }
 
-/// Copies that cannot be made, so that packets bail out.
-fn without_copies(program: &Program, route: &Route) -> Obstacle {
-    let (location, text) = match route.obstacle_to_copies(program) {
+/// The location of copies that cannot be made, so that packets bail out, and the reason.
+fn without_copies(program: &Program, route: &Route) -> (Location, String) {
+    match route.obstacle_to_copies(program) {
         Some((location, why)) => (
             location,
             format!("{why}, so copies for a multicast group are not made in place"),
@@ -160,11 +147,5 @@ fn without_copies(program: &Program, route: &Route) -> Obstacle {
                        bytes or are emitted on a condition";
             (route.place_of_group(program), why.to_owned())
         }
-    };
-    Obstacle {
-        kind: ObstacleKind::Copies,
-        stops: Stops::Some,
-        location,
-        text,
     }
 }
