@@ -2,7 +2,7 @@
 //! whatever makes the reader panic or use more memory than a record.
 
 use forebay_packet::pcap::{self, TimestampUnit, Writer};
-use forebay_packet::{Packet, pcap::Problem};
+use forebay_packet::{FRAME_BYTES_MAX, Packet, pcap::Problem};
 use proptest::prelude::*;
 
 type Record = (u64, Vec<u8>);
@@ -126,4 +126,17 @@ fn a_text_file_is_not_a_capture() {
         error.to_string(),
         "at byte 0: not a pcap or pcapng file (it starts with 68 65 6c 6c)"
     );
+}
+
+#[test]
+fn a_packet_that_no_port_receives_is_named() {
+    let longest = vec![2; FRAME_BYTES_MAX];
+    let longer = vec![3; FRAME_BYTES_MAX + 1];
+    let records = [(1, longest), (2, longer)];
+    let whole = pcap::read_all(&write(&records[..1], TimestampUnit::Nanoseconds)).expect("frames");
+    assert_eq!(whole.len(), 1);
+    let error = pcap::read_all(&write(&records, TimestampUnit::Nanoseconds)).expect_err("a packet of 64 KiB");
+    let (number, bytes) = (2, FRAME_BYTES_MAX + 1);
+    assert_eq!(error.problem, Problem::FrameTooLong { number, bytes });
+    assert_eq!(error.offset, 24 + 16 + FRAME_BYTES_MAX as u64);
 }

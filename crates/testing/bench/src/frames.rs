@@ -2,30 +2,28 @@
 
 use forebay_switch::five_tuple_hash;
 
-/// Frames in order, one after the other at equal distances, each with the number of its flow.
+/// Frames in order, one after the other, each with the number of its flow.
 #[derive(Clone, Debug, Default)]
 pub struct FrameSet {
     bytes: Vec<u8>,
-    lengths: Vec<u16>,
+    /// The place in `bytes` behind each frame.
+    ends: Vec<usize>,
     flows: Vec<u32>,
-    stride: usize,
 }
 
 impl FrameSet {
-    /// No frames yet; room for some of at most `longest` bytes.
-    pub fn new(longest: usize, count: usize) -> FrameSet {
+    /// No frames yet; room for `count` of `length` bytes.
+    pub fn new(length: usize, count: usize) -> FrameSet {
         FrameSet {
-            bytes: Vec::with_capacity(longest * count),
-            lengths: Vec::with_capacity(count),
+            bytes: Vec::with_capacity(length * count),
+            ends: Vec::with_capacity(count),
             flows: Vec::with_capacity(count),
-            stride: longest,
         }
     }
 
     /// Frames of any kind, from a capture file for example; those with the same addresses and ports are of one flow.
-    pub fn of<'a>(frames: impl IntoIterator<Item = &'a [u8]> + Clone) -> FrameSet {
-        let longest = frames.clone().into_iter().map(<[u8]>::len).max().unwrap_or(0);
-        let mut set = FrameSet::new(longest, 0);
+    pub fn of<'a>(frames: impl IntoIterator<Item = &'a [u8]>) -> FrameSet {
+        let mut set = FrameSet::default();
         for frame in frames {
             set.push((five_tuple_hash(frame) >> 32) as u32, frame);
         }
@@ -33,32 +31,27 @@ impl FrameSet {
     }
 
     /// Appends a frame.
-    ///
-    /// # Panics
-    /// When it is longer than the longest that was announced, or than 65,535 bytes.
     pub fn push(&mut self, flow: u32, frame: &[u8]) {
-        assert!(frame.len() <= self.stride, "a frame of {} bytes", frame.len());
         self.bytes.extend_from_slice(frame);
-        self.bytes.resize(self.stride * (self.lengths.len() + 1), 0);
-        self.lengths
-            .push(frame.len().try_into().expect("frames have at most 65,535 bytes"));
+        self.ends.push(self.bytes.len());
         self.flows.push(flow);
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.lengths.len()
+        self.ends.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.ends.is_empty()
     }
 
     /// A frame.
     #[inline]
     pub fn frame(&self, index: usize) -> &[u8] {
-        &self.bytes[index * self.stride..][..usize::from(self.lengths[index])]
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[index]]
     }
 
     /// The number of a frame's flow.
@@ -73,13 +66,12 @@ impl FrameSet {
 
     /// Bytes of a frame, on average.
     pub fn mean_bytes(&self) -> f64 {
-        let total: u64 = self.lengths.iter().map(|length| u64::from(*length)).sum();
-        total as f64 / self.len().max(1) as f64
+        self.bytes.len() as f64 / self.len().max(1) as f64
     }
 
     /// The first frames.
     pub fn take(&self, count: usize) -> FrameSet {
-        let mut taken = FrameSet::new(self.stride, count.min(self.len()));
+        let mut taken = FrameSet::default();
         for index in 0..count.min(self.len()) {
             taken.push(self.flows[index], self.frame(index));
         }
@@ -89,7 +81,7 @@ impl FrameSet {
     /// The frames of one worker among `workers`: every flow belongs to one of them, as receive-side scaling deals them
     /// out.
     pub fn share(&self, worker: usize, workers: usize) -> FrameSet {
-        let mut share = FrameSet::new(self.stride, self.len() / workers);
+        let mut share = FrameSet::default();
         for index in (0..self.len()).filter(|index| self.flows[*index] as usize % workers == worker) {
             share.push(self.flows[index], self.frame(index));
         }
@@ -108,7 +100,17 @@ mod tests {
             set.push(flow, frame);
         }
         assert_eq!(set.iter().collect::<Vec<_>>(), [&b"a"[..], b"", b"abcd"]);
-        assert_eq!(set.take(2).len(), 2);
+        assert_eq!(set.take(2).iter().collect::<Vec<_>>(), [&b"a"[..], b""]);
+        assert_eq!(set.mean_bytes(), 5.0 / 3.0);
+    }
+
+    /// Captures of hosts have short frames beside segments of 64 KiB.
+    #[test]
+    fn a_long_frame_does_not_lengthen_the_others() {
+        let long = vec![7; 70_000];
+        let set = FrameSet::of([&b"a"[..], &long[..], &b"bc"[..]]);
+        assert_eq!((set.frame(1).len(), set.frame(2)), (70_000, &b"bc"[..]));
+        assert_eq!(set.bytes.len(), 70_003);
     }
 
     #[test]

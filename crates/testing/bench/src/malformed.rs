@@ -47,9 +47,8 @@ pub struct MixedTraffic {
 /// and 1, is damaged at random.
 pub fn mixed(frames: &FrameSet, count: usize, share: f64, seed: u64) -> MixedTraffic {
     let mut random = SplitMix64::new(seed);
-    let longest = frames.iter().map(<[u8]>::len).max().unwrap_or(0);
     let mut mixed = MixedTraffic {
-        frames: FrameSet::new(longest, count),
+        frames: FrameSet::default(),
         damaged: [0; Damage::ALL.len()],
     };
     for index in 0..count {

@@ -1,5 +1,6 @@
 //! What can be wrong with a capture file.
 
+use crate::FRAME_BYTES_MAX;
 use std::fmt;
 
 /// A capture file that cannot be read, with the place.
@@ -34,6 +35,13 @@ pub enum Problem {
         what: &'static str,
         /// The length in bytes.
         length: u64,
+    },
+    /// A packet that is too long for a frame that a port receives.
+    FrameTooLong {
+        /// The number of the packet in the file, from 1.
+        number: usize,
+        /// Its length in bytes.
+        bytes: usize,
     },
     /// A pcapng block that contradicts itself or its place.
     Block {
@@ -71,6 +79,11 @@ impl fmt::Display for PcapError {
             Problem::Length { what, length } => {
                 write!(formatter, "{what} of {length} bytes: the file is damaged")
             }
+            Problem::FrameTooLong { number, bytes } => write!(
+                formatter,
+                "packet {number} has {bytes} bytes; a switch receives at most {FRAME_BYTES_MAX} (captures of a host have \
+                 longer packets when its network card segments them: `ethtool -K INTERFACE tso off gso off gro off`)"
+            ),
             Problem::Block { what } => write!(formatter, "damaged pcapng block: {what}"),
             Problem::Io { detail } => write!(formatter, "cannot read: {detail}"),
         }

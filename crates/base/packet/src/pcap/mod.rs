@@ -22,7 +22,7 @@ pub use error::{PcapError, Problem};
 pub use ng_writer::{Direction, NgPacket, NgWriter, Verdict};
 pub use writer::{TimestampUnit, Writer};
 
-use crate::Packet;
+use crate::{FRAME_BYTES_MAX, Packet};
 use source::Source;
 
 /// The longest packet a file may hold, in bytes: what tcpdump and Wireshark accept.
@@ -72,15 +72,21 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Reads every packet of a file that is already in memory.
+/// Reads every packet of a file that is already in memory, as frames that ports receive.
 ///
 /// # Errors
-/// As [`Reader::new`] and [`Reader::read`].
+/// As [`Reader::new`] and [`Reader::read`], and for a packet of more than [`FRAME_BYTES_MAX`] bytes.
 pub fn read_all(bytes: &[u8]) -> Result<Vec<Packet>, PcapError> {
     let mut reader = Reader::new(bytes)?;
     let mut packets = Vec::new();
     let mut packet = Packet::new();
     while reader.read(&mut packet)? {
+        if packet.len() > FRAME_BYTES_MAX {
+            return Err(reader.source.error(Problem::FrameTooLong {
+                number: packets.len() + 1,
+                bytes: packet.len(),
+            }));
+        }
         packets.push(std::mem::take(&mut packet));
     }
     Ok(packets)
