@@ -127,7 +127,8 @@ fn at_one_length(
     // One seed with which the highest load is without loss makes it no result when it is not with others.
     let mut at_least = true;
     loop {
-        let seed = search.seed + found.len() as u64 * u64::from(entry.seeds.max(1));
+        let tried = found.len() as u64 * u64::from(entry.seeds.max(1));
+        let seed = search.seed.wrapping_add(tried);
         let mut results = search_once(setup, entry, Search { seed }, progress);
         packet_passes += results.packet_passes;
         certainty.searches.push(Repetition {

@@ -167,7 +167,7 @@ impl SearchResults {
         let mut last = None;
         for offset in 0..u64::from(self.seeds.max(1)) {
             let run = Run {
-                seed: search.seed + offset,
+                seed: search.seed.wrapping_add(offset),
                 gbps: Some(gbps),
             };
             let results = setup.run(run, progress);

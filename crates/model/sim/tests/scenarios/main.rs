@@ -449,6 +449,18 @@ fn a_highest_load_that_loses_with_some_seeds_is_no_bound() {
     assert_eq!(searches[3].max_gbps, Some(46.0), "{searches:?}");
 }
 
+#[test]
+fn seeds_go_on_behind_the_largest() {
+    let text = SCENARIO.replace(
+        "delivered_per_sent = 1",
+        "delivered_per_sent = 1\nseeds = 2\nconfidence = 0.9\nlengths_max = 1\nsearches_max = 3",
+    );
+    let found = find_max(&setup(&text), Search { seed: u64::MAX }, &mut Silent).unwrap();
+    let searches = found.certainty.expect("it was asked for").searches;
+    let seeds: Vec<u64> = searches.iter().map(|search| search.seed).collect();
+    assert_eq!(seeds[..2], [u64::MAX, 1]);
+}
+
 /// Two cables have no common clock: which of two streams at equal distances loses more hangs on their phases.
 #[test]
 fn streams_at_equal_distances_are_not_in_step() {
