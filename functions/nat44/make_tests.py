@@ -26,6 +26,7 @@ INSIDE, OUTSIDE = 1, 2
 SECRET = 0x5EED
 A, B, C = "10.0.0.5", "10.0.0.6", "10.1.0.7"
 SERVER, OTHER = "198.18.0.10", "198.18.0.20"
+WEB, WEB_TOO = (SERVER, 443), (OTHER, 443)
 POOL = ["203.0.113.1", "203.0.113.2"]
 GATEWAY, OUTSIDE_ADDR = "10.0.0.1", "192.0.2.1"
 NAT_IN, NAT_OUT = "02:00:00:00:00:01", "02:00:00:00:01:01"
@@ -395,17 +396,32 @@ def hairpin():
 
 def time_outs():
     test = setup("time_outs", "How long mappings stay: UDP 300 s, ICMP 60 s, TCP 240 s and 7,440 s.")
-    web, other = (SERVER, 443), (OTHER, 443)
+    time_outs_without_connection(test)
+    time_outs_of_ends(test)
+    time_outs_of_resets(test)
+    time_outs_of_opening(test)
+    return test
+
+
+def connect(test, remote):
+    """A connection of port 4000 of `A`; returns its external endpoint."""
+    external = out(test, tcp((A, 4000), remote, "S"))
+    back(test, tcp(remote, external, "SA", ack=1001), (A, 4000))
+    out(test, tcp((A, 4000), remote, "A", 1001, 1001))
+    return external
+
+
+def time_outs_without_connection(test):
     test.say("UDP: packets of either direction keep the mapping.")
-    external = out(test, udp((A, 4000), web))
+    external = out(test, udp((A, 4000), WEB))
     for _ in range(2):
         test.run(f"wait {UDP_S - 20}")
-        out(test, udp((A, 4000), web))
+        out(test, udp((A, 4000), WEB))
         test.run(f"wait {UDP_S - 20}")
-        back(test, udp(web, external), (A, 4000))
+        back(test, udp(WEB, external), (A, 4000))
     test.run(f"wait {UDP_S + 2}", "check_entries outbound 0", "check_entries inbound 0")
     test.nat.end_mappings()
-    test.packet(OUTSIDE, FROM_OUT / udp(web, external))
+    test.packet(OUTSIDE, FROM_OUT / udp(WEB, external))
     test.say("ICMP.")
     external = out(test, ping(A, SERVER, 4000))
     test.run(f"wait {ICMP_S - 5}")
@@ -413,109 +429,110 @@ def time_outs():
     test.run(f"wait {ICMP_S + 2}", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("TCP: a SYN that nobody answers.")
-    out(test, tcp((A, 4000), web, "S"))
+    out(test, tcp((A, 4000), WEB, "S"))
     test.run(f"wait {TRANSITORY - 5}", "check_entries outbound 1", "wait 10", "check_entries outbound 0")
     test.nat.end_mappings()
 
-    def connect(port, remote, flags_of_end=""):
-        external = out(test, tcp((A, port), remote, "S"))
-        back(test, tcp(remote, external, "SA", ack=1001), (A, port))
-        out(test, tcp((A, port), remote, "A", 1001, 1001))
-        return external
 
+def time_outs_of_ends(test):
     test.say("An established connection.")
-    external = connect(4000, web)
+    external = connect(test, WEB)
     test.run(f"wait {ESTABLISHED - 20}")
-    back(test, tcp(web, external, "PA", 1001, 1001, b"late"), (A, 4000))
+    back(test, tcp(WEB, external, "PA", 1001, 1001, b"late"), (A, 4000))
     test.run(f"wait {ESTABLISHED - 20}")
-    out(test, tcp((A, 4000), web, "FA", 1001, 1005))
+    out(test, tcp((A, 4000), WEB, "FA", 1001, 1005))
     test.say("It closes.")
-    back(test, tcp(web, external, "FA", 1005, 1002), (A, 4000))
-    out(test, tcp((A, 4000), web, "A", 1002, 1006))
+    back(test, tcp(WEB, external, "FA", 1005, 1002), (A, 4000))
+    out(test, tcp((A, 4000), WEB, "A", 1002, 1006))
     test.run(f"wait {TRANSITORY - 5}", "check_entries outbound 1", "wait 10", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("One FIN does not shorten the time: the other side may go on, for hours. The second one does.")
     for first_flags in ("inside", "outside"):
-        external = connect(4000, web)
+        external = connect(test, WEB)
         if first_flags == "inside":
-            out(test, tcp((A, 4000), web, "FA", 1001, 1001))
-            back(test, tcp(web, external, "A", 1001, 1002), (A, 4000))
+            out(test, tcp((A, 4000), WEB, "FA", 1001, 1001))
+            back(test, tcp(WEB, external, "A", 1001, 1002), (A, 4000))
         else:
-            back(test, tcp(web, external, "FA", 1001, 1001), (A, 4000))
-            out(test, tcp((A, 4000), web, "A", 1001, 1002))
+            back(test, tcp(WEB, external, "FA", 1001, 1001), (A, 4000))
+            out(test, tcp((A, 4000), WEB, "A", 1001, 1002))
         test.run(f"wait {ESTABLISHED - 20}", "check_entries outbound 1")
         if first_flags == "inside":
-            back(test, tcp(web, external, "FA", 1001, 1002), (A, 4000))
+            back(test, tcp(WEB, external, "FA", 1001, 1002), (A, 4000))
         else:
-            out(test, tcp((A, 4000), web, "FA", 1001, 1002))
+            out(test, tcp((A, 4000), WEB, "FA", 1001, 1002))
         test.run("wait 250", "check_entries outbound 0")
         test.nat.end_mappings()
+
+
+def time_outs_of_resets(test):
     test.say("A reset that is followed by other segments, from inside or from outside, has ended nothing.")
     for goes_on in ("inside", "outside"):
-        external = connect(4000, web)
-        back(test, tcp(web, external, "R"), (A, 4000))
+        external = connect(test, WEB)
+        back(test, tcp(WEB, external, "R"), (A, 4000))
         test.run("wait 200")
         if goes_on == "inside":
-            out(test, tcp((A, 4000), web, "PA", 1001, 1001, b"still there"))
+            out(test, tcp((A, 4000), WEB, "PA", 1001, 1001, b"still there"))
         else:
-            back(test, tcp(web, external, "PA", 1001, 1001, b"still there"), (A, 4000))
+            back(test, tcp(WEB, external, "PA", 1001, 1001, b"still there"), (A, 4000))
         test.run(f"wait {ESTABLISHED - 20}", "check_entries outbound 1", "wait 40", "check_entries outbound 0")
         test.nat.end_mappings()
     test.say("It is reset by the other end. A reset by somebody else changes nothing.")
-    external = connect(4000, web)
-    back(test, tcp(other, external, "R"), (A, 4000))
+    external = connect(test, WEB)
+    back(test, tcp(WEB_TOO, external, "R"), (A, 4000))
     test.run("wait 300", "check_entries outbound 1")
-    back(test, tcp(web, external, "RA"), (A, 4000))
+    back(test, tcp(WEB, external, "RA"), (A, 4000))
     test.run("wait 250", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("A port that is used again at once, for the same endpoint and for another one.")
-    for remote in (web, other):
-        external = connect(4000, remote)
+    for remote in (WEB, WEB_TOO):
+        external = connect(test, remote)
         out(test, tcp((A, 4000), remote, "FA", 1001, 1001))
         back(test, tcp(remote, external, "FA", 1001, 1002), (A, 4000))
-    connect(4000, web)
+    connect(test, WEB)
     test.run("wait 300", "check_entries outbound 1")
-    out(test, tcp((A, 4000), web, "R", 1001))
+    out(test, tcp((A, 4000), WEB, "R", 1001))
     test.run("wait 250", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("Two connections of one mapping: the end of one does not shorten the other.")
-    connect(4000, web)
-    external = connect(4000, other)
-    out(test, tcp((A, 4000), web, "R", 1001))
+    connect(test, WEB)
+    external = connect(test, WEB_TOO)
+    out(test, tcp((A, 4000), WEB, "R", 1001))
     test.run("wait 300")
-    back(test, tcp(other, external, "PA", 1001, 1001, b"still there"), (A, 4000))
+    back(test, tcp(WEB_TOO, external, "PA", 1001, 1001, b"still there"), (A, 4000))
     test.run(f"wait {ESTABLISHED + 20}", "check_entries outbound 0")
     test.nat.end_mappings()
+
+
+def time_outs_of_opening(test):
     test.say("A connection from outside, which the inside accepts.")
-    external = out(test, tcp((A, 6000), web, "S"))
-    back(test, tcp(other, external, "S"), (A, 6000))
-    out(test, tcp((A, 6000), other, "SA", ack=1001))
-    back(test, tcp(other, external, "A", 1001, 1001), (A, 6000))
+    external = out(test, tcp((A, 6000), WEB, "S"))
+    back(test, tcp(WEB_TOO, external, "S"), (A, 6000))
+    out(test, tcp((A, 6000), WEB_TOO, "SA", ack=1001))
+    back(test, tcp(WEB_TOO, external, "A", 1001, 1001), (A, 6000))
     test.run("wait 300")
-    back(test, tcp(other, external, "PA", 1001, 1001, b"hello"), (A, 6000))
+    back(test, tcp(WEB_TOO, external, "PA", 1001, 1001, b"hello"), (A, 6000))
     test.run(f"wait {ESTABLISHED + 20}", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("Simultaneous open: both send a SYN, and both answer.")
-    external = out(test, tcp((A, 6000), web, "S"))
-    back(test, tcp(web, external, "S"), (A, 6000))
-    out(test, tcp((A, 6000), web, "SA", ack=1001))
-    back(test, tcp(web, external, "SA", ack=1001), (A, 6000))
+    external = out(test, tcp((A, 6000), WEB, "S"))
+    back(test, tcp(WEB, external, "S"), (A, 6000))
+    out(test, tcp((A, 6000), WEB, "SA", ack=1001))
+    back(test, tcp(WEB, external, "SA", ack=1001), (A, 6000))
     test.run("wait 300", "check_entries outbound 1", f"wait {ESTABLISHED - 280}", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("The answer from outside comes first.")
-    external = out(test, tcp((A, 6000), web, "S"))
-    back(test, tcp(web, external, "S"), (A, 6000))
-    back(test, tcp(web, external, "SA", ack=1001), (A, 6000))
-    out(test, tcp((A, 6000), web, "SA", ack=1001))
+    external = out(test, tcp((A, 6000), WEB, "S"))
+    back(test, tcp(WEB, external, "S"), (A, 6000))
+    back(test, tcp(WEB, external, "SA", ack=1001), (A, 6000))
+    out(test, tcp((A, 6000), WEB, "SA", ack=1001))
     test.run("wait 300", "check_entries outbound 1", f"wait {ESTABLISHED - 280}", "check_entries outbound 0")
     test.nat.end_mappings()
     test.say("SYNs from outside do not keep a mapping as long as a connection.")
-    external = out(test, tcp((A, 6000), web, "S"))
-    back(test, tcp(other, external, "S"), (A, 6000))
-    back(test, tcp(other, external, "A", 1001, 1001), (A, 6000))
+    external = out(test, tcp((A, 6000), WEB, "S"))
+    back(test, tcp(WEB_TOO, external, "S"), (A, 6000))
+    back(test, tcp(WEB_TOO, external, "A", 1001, 1001), (A, 6000))
     test.run("wait 250", "check_entries outbound 0")
     test.nat.end_mappings()
-    return test
 
 
 def limits():
