@@ -27,6 +27,16 @@ impl SplitMix64 {
         let fraction = (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         fraction < probability
     }
+
+    /// A number between 0 and 1, neither of them included.
+    pub fn uniform(&mut self) -> f64 {
+        ((self.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// A number of the exponential distribution with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -self.uniform().ln()
+    }
 }
 
 #[cfg(test)]
@@ -47,5 +57,13 @@ mod tests {
         assert!((0..1000).all(|_| random.chance(1.0)));
         let hits = (0..100_000).filter(|_| random.chance(0.25)).count();
         assert!((24_000..26_000).contains(&hits), "{hits} of 100000 at 0.25");
+    }
+
+    #[test]
+    fn means_come_out_about_right() {
+        let mut random = SplitMix64::new(7);
+        let mut mean = |draw: fn(&mut SplitMix64) -> f64| (0..100_000).map(|_| draw(&mut random)).sum::<f64>() / 1e5;
+        assert!((mean(SplitMix64::uniform) - 0.5).abs() < 0.01);
+        assert!((mean(SplitMix64::exponential) - 1.0).abs() < 0.02);
     }
 }

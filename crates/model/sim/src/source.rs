@@ -167,7 +167,7 @@ impl<'a> Source<'a> {
         let mean = self.pacer.take(bits);
         match self.stream.arrivals {
             ArrivalsEntry::Constant | ArrivalsEntry::Jittered => mean,
-            ArrivalsEntry::Poisson => (mean as f64 * exponential(&mut self.random)) as Picos,
+            ArrivalsEntry::Poisson => (mean as f64 * self.random.exponential()) as Picos,
             ArrivalsEntry::Bursts { frames } => {
                 self.burst_gap += mean;
                 self.left_in_burst = self.left_in_burst.checked_sub(1).unwrap_or(frames.max(1) - 1);
@@ -193,17 +193,11 @@ impl<'a> Source<'a> {
         self.left_of_on -= frame;
         let mut gap = frame;
         while self.left_of_on <= 0.0 {
-            gap += off * exponential(&mut self.random);
-            self.left_of_on += on * exponential(&mut self.random);
+            gap += off * self.random.exponential();
+            self.left_of_on += on * self.random.exponential();
         }
         gap as Picos
     }
-}
-
-/// A number of the exponential distribution with mean 1.
-fn exponential(random: &mut SplitMix64) -> f64 {
-    let uniform = ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-    -uniform.ln()
 }
 
 #[cfg(test)]

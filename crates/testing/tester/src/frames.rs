@@ -3,7 +3,6 @@
 //! Frames differ from their templates in the tag alone ([`crate::tag`]), so a frame costs a copy and 18 bytes. Templates
 //! that end alike are copied in two parts (`shared_tail.rs`).
 
-use crate::schedule::uniform;
 use crate::shared_tail::SharedTail;
 use crate::tag::{TAG_BYTES, Tag};
 use crate::test_file::{
@@ -330,7 +329,7 @@ fn random_sizes(from: usize, to: usize, seed: u64) -> Vec<usize> {
     let width = (to - from + 1) as f64;
     // One from each of equal stretches, then shuffled: exact proportions with few templates.
     let mut sizes: Vec<usize> = (0..count)
-        .map(|index| from + ((index as f64 + uniform(&mut random)) / count as f64 * width) as usize)
+        .map(|index| from + ((index as f64 + random.uniform()) / count as f64 * width) as usize)
         .collect();
     shuffle(&mut sizes, &mut random);
     sizes
@@ -355,9 +354,7 @@ fn order(flows: &FlowsEntry, count: usize, seed: u64) -> Result<Vec<u32>, String
             return Err("exponent goes with order = \"zipf\"; leave it out".to_string());
         }
         OrderEntry::RoundRobin => Vec::new(),
-        OrderEntry::Random => (0..frames)
-            .map(|_| (uniform(&mut random) * count as f64) as u32)
-            .collect(),
+        OrderEntry::Random => (0..frames).map(|_| (random.uniform() * count as f64) as u32).collect(),
         OrderEntry::Zipf if !(exponent > 0.0 && exponent <= 10.0) => {
             return Err(format!(
                 "the exponent is {exponent}; it must be more than 0 and at most 10"
@@ -366,7 +363,7 @@ fn order(flows: &FlowsEntry, count: usize, seed: u64) -> Result<Vec<u32>, String
         OrderEntry::Zipf => {
             let shares = zipf(count, exponent);
             let draw = |random: &mut SplitMix64| {
-                let at = uniform(random);
+                let at = random.uniform();
                 shares.partition_point(|share| *share < at).min(count - 1) as u32
             };
             (0..frames).map(|_| draw(&mut random)).collect()

@@ -2,7 +2,6 @@
 //!
 //! It makes a device whose answer is known: the tester is right when it measures what was injected.
 
-use crate::schedule::{exponential, uniform};
 use forebay_packet::{Burst, Packet, Pool, Port, PortError, Readiness, SplitMix64, delegate_port};
 use serde::{Deserialize, Serialize};
 use std::cmp::{Ordering, Reverse};
@@ -28,8 +27,8 @@ impl Delay {
         let ns = match self {
             Delay::None => 0.0,
             Delay::Constant(ns) => ns,
-            Delay::Uniform(from, to) => from + (to - from) * uniform(random),
-            Delay::Exponential(mean) => mean * exponential(random),
+            Delay::Uniform(from, to) => from + (to - from) * random.uniform(),
+            Delay::Exponential(mean) => mean * random.exponential(),
         };
         ns as u64
     }

@@ -163,7 +163,7 @@ impl Schedule {
             burst_work: 0.0,
         };
         if arrivals == Arrivals::Poisson {
-            schedule.work = exponential(&mut schedule.random);
+            schedule.work = schedule.random.exponential();
         }
         schedule
     }
@@ -177,7 +177,7 @@ impl Schedule {
             Arrivals::Bursts(frames) => f64::from(frames),
             Arrivals::Poisson => return self,
         };
-        self.work = uniform(&mut self.random) * frames * mean_work;
+        self.work = self.random.uniform() * frames * mean_work;
         self
     }
 
@@ -215,7 +215,7 @@ impl Schedule {
     pub fn advance(&mut self, work: f64) {
         match self.arrivals {
             Arrivals::Constant => self.work += work,
-            Arrivals::Poisson => self.work += work * exponential(&mut self.random),
+            Arrivals::Poisson => self.work += work * self.random.exponential(),
             Arrivals::Bursts(frames) => {
                 self.burst_work += work;
                 self.in_burst += 1;
@@ -226,16 +226,6 @@ impl Schedule {
             }
         }
     }
-}
-
-/// A number of the exponential distribution with mean 1.
-pub(crate) fn exponential(random: &mut SplitMix64) -> f64 {
-    -uniform(random).ln()
-}
-
-/// A number between 0 and 1, neither of them included.
-pub(crate) fn uniform(random: &mut SplitMix64) -> f64 {
-    ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
 }
 
 #[cfg(test)]
