@@ -1,6 +1,7 @@
 //! The frames that a stream repeats.
 
-use crate::scenario::{FrameEntry, MessageEntry, NPacketEntry, SizeEntry, UdpEntry};
+use crate::scenario::{FrameEntry, MessageEntry, NPacketEntry, UdpEntry};
+use crate::sizes::SizeEntry;
 use forebay_packet::SplitMix64;
 use forebay_traffic::frame::parse_mac;
 use forebay_traffic::{FrameSpec, MessageFormat, MessageId, Network, Transport, VlanTag};
@@ -18,9 +19,6 @@ const IOT_PORT: u16 = 9000;
 /// The server to which messages go.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 
-/// Sizes of "simple IMIX" without check sequence, in its proportions of 7 : 4 : 1.
-const IMIX: [usize; 12] = [60, 60, 590, 60, 60, 590, 60, 1514, 590, 60, 60, 590];
-
 /// UDP and the headers before it, without a VLAN tag.
 const UDP_HEADERS: usize = 14 + 20 + 8;
 
@@ -29,6 +27,9 @@ const TAG_BYTES: usize = 4;
 
 /// The longest frame, in bytes.
 const FRAME_MAX: usize = 9_000;
+
+/// Random lengths are the same in every run: a stream's frames are made once.
+const SIZES_SEED: u64 = 0;
 
 /// Flows, of which each has an address of its own with 16 bits.
 const FLOWS_MAX: u32 = 1 << 16;
@@ -226,29 +227,15 @@ fn payload_sizes(entry: &SizeEntry) -> Result<Vec<usize>, String> {
     match entry {
         SizeEntry::Fixed(size) => Ok(vec![*size]),
         SizeEntry::Several(sizes) if !sizes.is_empty() => Ok(sizes.clone()),
-        SizeEntry::Several(_) | SizeEntry::Named(_) => {
-            Err("a payload's length is a number of bytes, or a list of them".to_string())
-        }
+        _ => Err("a payload's length is a number of bytes, or a list of them".to_string()),
     }
 }
 
 /// The lengths of frames with `headers` bytes of headers.
 fn sizes(entry: &SizeEntry, headers: usize) -> Result<Vec<usize>, String> {
-    let sizes = match entry {
-        SizeEntry::Fixed(size) => vec![*size],
-        SizeEntry::Several(sizes) => sizes.clone(),
-        SizeEntry::Named(name) if name == "imix" => IMIX.to_vec(),
-        SizeEntry::Named(name) => {
-            return Err(format!(
-                "{name:?} is no size; write a number of bytes, a list of them, or \"imix\""
-            ));
-        }
-    };
-    match sizes.iter().find(|size| !(headers..=FRAME_MAX).contains(*size)) {
-        Some(size) => Err(format!("a UDP frame has {headers} to {FRAME_MAX} bytes, not {size}")),
-        None if sizes.is_empty() => Err("a list of sizes has at least one".to_string()),
-        None => Ok(sizes),
-    }
+    entry.sizes(headers..=FRAME_MAX, SIZES_SEED, |size| {
+        format!("a UDP frame has {headers} to {FRAME_MAX} bytes, not {size}")
+    })
 }
 
 /// Bytes that differ from frame to frame.
@@ -288,6 +275,16 @@ mod tests {
         assert!(lengths("udp = { bytes = \"imix\" }").len().is_multiple_of(12));
     }
 
+    #[test]
+    fn random_lengths_are_uniform() {
+        let made = lengths("udp = { bytes = { from = 60, to = 1514 } }");
+        let mean = made.iter().sum::<usize>() as f64 / made.len() as f64;
+        assert!((mean - 787.0).abs() < 10.0, "{mean}");
+        let few = lengths("udp = { bytes = { from = 100, to = 102 }, flows = 4 }");
+        let of_length = |length: usize| few.iter().filter(|other| **other == length).count();
+        assert_eq!([100, 101, 102].map(of_length), [few.len() / 3; 3]);
+    }
+
     /// Frames are sent again and again: each flow has as many of them as the others, and of each size its part.
     #[test]
     fn flows_take_turns() {
@@ -325,7 +322,7 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, expected) in [
-            ("udp = { bytes = \"big\" }", "\"big\" is no size"),
+            ("udp = { bytes = \"big\" }", "there is no mix of lengths \"big\""),
             (
                 "udp = { bytes = 45 }\nvlan = 1",
                 "a UDP frame has 46 to 9000 bytes, not 45",
@@ -345,6 +342,15 @@ mod tests {
             (
                 "udp = { bytes = 64, flows = 65537 }",
                 "flows is 65537; there are 1 to 65536",
+            ),
+            (
+                "udp = { bytes = { from = 90, to = 60 } }",
+                "from 90 to 60: the first is larger",
+            ),
+            ("udp = { bytes = { from = 60, to = 9001 } }", "to 9000 bytes, not 9001"),
+            (
+                "message = { payload_bytes = { from = 8, to = 9 } }",
+                "or a list of them",
             ),
             ("vlan = 1", "exactly one of udp, message, n-packet and pcap"),
             ("pcap = { file = \"a\" }\nvlan = 1", "are sent as they are"),

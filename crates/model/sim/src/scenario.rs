@@ -4,6 +4,7 @@ use crate::hosts::{FlowEntry, HostEntry, PfcEntry};
 use crate::pair::Pair;
 use crate::parameters::Put;
 use crate::rules::RuleKeys;
+use crate::sizes::SizeEntry;
 use forebay_chip::Service;
 use serde::Deserialize;
 use std::fmt;
@@ -436,52 +437,6 @@ pub(crate) struct NPacketEntry {
 #[serde(deny_unknown_fields, expecting = "a table, as in { file = \"frames.pcap\" },")]
 pub(crate) struct PcapEntry {
     pub(crate) file: String,
-}
-
-/// Lengths in bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum SizeEntry {
-    /// All alike.
-    Fixed(usize),
-    /// By name: `imix`.
-    Named(String),
-    /// Some in turn.
-    Several(Vec<usize>),
-}
-
-impl<'de> Deserialize<'de> for SizeEntry {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<SizeEntry, D::Error> {
-        deserializer.deserialize_any(SizeVisitor)
-    }
-}
-
-struct SizeVisitor;
-
-impl<'de> serde::de::Visitor<'de> for SizeVisitor {
-    type Value = SizeEntry;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a number of bytes, a list of them, or \"imix\"")
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, bytes: i64) -> Result<SizeEntry, E> {
-        let bytes = usize::try_from(bytes);
-        bytes
-            .map(SizeEntry::Fixed)
-            .map_err(|_| E::custom("a length is not negative"))
-    }
-
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<SizeEntry, E> {
-        Ok(SizeEntry::Named(name.to_string()))
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut elements: A) -> Result<SizeEntry, A::Error> {
-        let mut sizes = Vec::new();
-        while let Some(size) = elements.next_element()? {
-            sizes.push(size);
-        }
-        Ok(SizeEntry::Several(sizes))
-    }
 }
 
 fn one() -> u32 {

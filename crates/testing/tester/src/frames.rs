@@ -6,22 +6,17 @@
 use crate::shared_tail::SharedTail;
 use crate::tag::{TAG_BYTES, Tag};
 use crate::test_file::{
-    DESTINATION, FlowsEntry, FrameEntry, HexEntry, OrderEntry, SOURCE, SOURCE_V6, SizeEntry, TransportEntry, VaryEntry,
+    DESTINATION, FlowsEntry, FrameEntry, HexEntry, OrderEntry, SOURCE, SOURCE_V6, TransportEntry, VaryEntry,
 };
 use forebay_packet::SplitMix64;
+use forebay_sim::SizeEntry;
 use forebay_traffic::frame::parse_mac;
 use forebay_traffic::{FrameSpec, Network, Transport, VlanTag};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Sizes of "simple IMIX" without check sequence, in its proportions of 7 : 4 : 1.
-const IMIX: [usize; 12] = [60, 60, 590, 60, 60, 590, 60, 1514, 590, 60, 60, 590];
-
 /// The shortest and the longest frame, without check sequence.
 const BYTES_MIN: usize = 14 + TAG_BYTES;
 pub(crate) const BYTES_MAX: usize = 9_214;
-
-/// Different sizes of random length.
-const RANDOM_SIZES_MAX: usize = 256;
 
 /// Templates of a stream at most.
 pub(crate) const TEMPLATES_MAX: usize = 1 << 21;
@@ -302,43 +297,11 @@ pub(crate) fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
 
 /// The lengths of an entry. None is shorter than `least`.
 fn sizes(entry: &SizeEntry, least: usize, seed: u64) -> Result<Vec<usize>, String> {
-    let sizes = match entry {
-        SizeEntry::Fixed(size) => vec![*size],
-        SizeEntry::Several(sizes) if !sizes.is_empty() => sizes.clone(),
-        SizeEntry::Several(_) => return Err("the list of lengths is empty".to_string()),
-        SizeEntry::Named(name) if name == "imix" => IMIX.to_vec(),
-        SizeEntry::Named(name) => return Err(format!("there is no mix of lengths {name:?}; there is \"imix\"")),
-        // An end alone is told of below: which lengths are drawn between them depends on the seed.
-        SizeEntry::Random { to, .. } if *to > BYTES_MAX => vec![*to],
-        SizeEntry::Random { from, .. } if *from < least => vec![*from],
-        SizeEntry::Random { from, to } if from <= to => random_sizes(*from, *to, seed),
-        SizeEntry::Random { from, to } => return Err(format!("lengths from {from} to {to}: the first is larger")),
-    };
-    match sizes.iter().find(|size| !(least..=BYTES_MAX).contains(size)) {
-        Some(size) => Err(format!(
+    entry.sizes(least..=BYTES_MAX, seed, |size| {
+        format!(
             "a frame of {size} bytes; with these headers and the tag of {TAG_BYTES} bytes it has {least} to {BYTES_MAX} (without check sequence)"
-        )),
-        None => Ok(sizes),
-    }
-}
-
-/// Some lengths between two, equally likely.
-fn random_sizes(from: usize, to: usize, seed: u64) -> Vec<usize> {
-    let mut random = SplitMix64::new(seed);
-    let count = RANDOM_SIZES_MAX.min(4 * (to - from + 1));
-    let width = (to - from + 1) as f64;
-    // One from each of equal stretches, then shuffled: exact proportions with few templates.
-    let mut sizes: Vec<usize> = (0..count)
-        .map(|index| from + ((index as f64 + random.uniform()) / count as f64 * width) as usize)
-        .collect();
-    shuffle(&mut sizes, &mut random);
-    sizes
-}
-
-fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
-    }
+        )
+    })
 }
 
 /// The exponent of Zipf's distribution when the file has none: flow n sends a share of 1/n.

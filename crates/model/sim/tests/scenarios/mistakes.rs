@@ -138,7 +138,7 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
             "[measure]\nmessages = true",
             "26: no stream carries messages to follow",
         ),
-        ("\"imix\"", "\"big\"", "23: \"big\" is no size"),
+        ("\"imix\"", "\"big\"", "23: there is no mix of lengths \"big\""),
         ("\"imix\"", "20", "23: a UDP frame has 42 to 9000 bytes, not 20"),
         (
             "tolerance_gbps = 1",

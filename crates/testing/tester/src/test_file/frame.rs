@@ -1,6 +1,6 @@
 //! The key `frame` of a stream.
 
-use super::size::SizeEntry;
+use forebay_sim::SizeEntry;
 use serde::Deserialize;
 
 /// What the frames of a stream are.

@@ -5,7 +5,6 @@ mod flows;
 mod frame;
 mod impairment;
 mod search;
-mod size;
 mod stream;
 
 pub use device::{DeviceEntry, EngineEntry};
@@ -15,7 +14,6 @@ pub use frame::{FrameEntry, HexEntry, MessageEntry, ParserEntry, TransportEntry}
 pub use impairment::{DelayEntry, ImpairmentEntry};
 pub use search::{CustomGoal, GoalEntry, SearchEntry};
 use serde::Deserialize;
-pub use size::SizeEntry;
 use std::net::{Ipv4Addr, Ipv6Addr};
 pub use stream::{ArrivalsEntry, RateEntry, ShapeEntry, TrafficEntry};
 use toml::Spanned;
