@@ -1,6 +1,5 @@
 //! What can be wrong with a scenario although it can be read.
 
-use crate::line_rate;
 use crate::pair::Pair;
 use crate::scenario::{ChipEntry, PortEntry, QueueEntry, TrafficEntry};
 use crate::setup::{Reader, Setup, picos, queue_configs};
@@ -131,17 +130,13 @@ pub(crate) fn trial(setup: &Setup, reader: &mut Reader<'_>) {
     loops(setup, &mut network, reader);
 }
 
-/// A search must not offer more than the ports take.
+/// A search changes the load, and does not offer more than the ports take.
 fn ceiling(setup: &Setup, reader: &mut Reader<'_>) {
-    let (Some(search), Some(most)) = (&setup.scenario.search, line_rate::most_gbps(setup)) else {
-        return;
-    };
-    let to = *search.to_gbps.get_ref();
-    if to > most {
-        reader.wrong(
-            search.to_gbps.span(),
-            format!("to_gbps is {to}; the ports take the streams up to {most} Gbps each"),
-        );
+    let Some(search) = &setup.scenario.search else { return };
+    if !reader.is_cosimulation
+        && let Err(why) = setup.check_rate(*search.to_gbps.get_ref())
+    {
+        reader.wrong(search.to_gbps.span(), format!("to_gbps: {why}"));
     }
 }
 

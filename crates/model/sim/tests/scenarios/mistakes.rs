@@ -106,7 +106,12 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
         (
             "to_gbps = 90",
             "to_gbps = 120",
-            "31: to_gbps is 120; the ports take the streams up to 100 Gbps each",
+            "31: to_gbps: a rate of 120 Gbps is too much: the ports take up to 100 Gbps of the first stream",
+        ),
+        (
+            "gbps = 40",
+            "gbps = 0\nsteps = [[100, 40]]",
+            "32: to_gbps: the first [[traffic]] begins with a rate of 0, to which no other rate has a ratio",
         ),
         (
             "{ udp = { bytes = \"imix\", flows = 10 } }",
