@@ -118,17 +118,31 @@ fn cell(columns: &[&str], line: &str) -> Result<Cell, String> {
         match *column {
             "metric" => cell.metric = field.to_string(),
             "published" if field.is_empty() => {}
-            "published" => cell.published = Some(field.parse().map_err(|_| format!("{field:?} is no number"))?),
+            "published" => cell.published = Some(number(field)?),
             "bound" => cell.bound = bound(field)?,
             "basis" => cell.basis = basis(field)?,
-            "headline" => cell.is_headline = field == "yes",
-            "quick" => cell.skipped_when_quick = field == "no",
+            "headline" => cell.is_headline = flag(column, field, "yes")?,
+            "quick" => cell.skipped_when_quick = flag(column, field, "no")?,
             parameter => {
                 cell.parameters.insert(parameter.to_string(), field.to_string());
             }
         }
     }
     Ok(cell)
+}
+
+fn number(field: &str) -> Result<f64, String> {
+    let number = field.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("{field:?} is no number"))
+}
+
+/// Whether a field has the only word that its column may have.
+fn flag(column: &str, field: &str, word: &str) -> Result<bool, String> {
+    match field {
+        "" => Ok(false),
+        _ if field == word => Ok(true),
+        _ => Err(format!("{column} is {word} or nothing, not {field:?}")),
+    }
 }
 
 fn basis(field: &str) -> Result<Basis, String> {
@@ -169,5 +183,13 @@ mod tests {
         );
         assert!(read("bound\nless\n").unwrap_err().contains("\"less\" is no bound"));
         assert!(read("published\nmany\n").unwrap_err().contains("\"many\" is no number"));
+        assert!(read("published\nnan\n").unwrap_err().contains("\"nan\" is no number"));
+        let quick = read("quick\nno\nyes\n").unwrap_err();
+        assert_eq!(quick, "cells.csv:3: quick is no or nothing, not \"yes\"");
+        assert!(
+            read("headline\nno\n")
+                .unwrap_err()
+                .contains("headline is yes or nothing")
+        );
     }
 }
