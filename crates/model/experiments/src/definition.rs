@@ -1,8 +1,11 @@
 //! What an experiment compares.
 
-use forebay_sim::{Problem, suggestion};
+use forebay_sim::{Problem, key_place, line_of, number, suggestion};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+
+/// The most runs of each combination of parameters.
+const SEEDS_MAX: u64 = 1_000;
 
 /// An experiment, as `experiment.toml` says.
 #[derive(Clone, Debug, Deserialize)]
@@ -91,7 +94,28 @@ impl Definition {
     /// # Errors
     /// What is wrong, with its line.
     pub fn read(text: &str) -> Result<Definition, String> {
-        toml::from_str(text).map_err(|error| format!("experiment.toml:{}", Problem::of_toml(text, &error)))
+        let wrong = |problem: Problem| format!("experiment.toml:{problem}");
+        let definition: Definition = toml::from_str(text).map_err(|error| wrong(Problem::of_toml(text, &error)))?;
+        match definition.wrong_number() {
+            None => Ok(definition),
+            Some((key, message)) => {
+                let line = key_place(text, 0, key).map(|place| line_of(text, place.start));
+                Err(wrong(Problem::new(line, message)))
+            }
+        }
+    }
+
+    /// A key whose number makes no sense, and what would be right.
+    fn wrong_number(&self) -> Option<(&'static str, String)> {
+        let (seeds, scale) = (self.seeds, self.scale);
+        if !(1..=SEEDS_MAX).contains(&seeds) {
+            return Some(("seeds", format!("seeds is {seeds}; it is 1 to {SEEDS_MAX}")));
+        }
+        let is_factor = scale > 0.0 && scale.is_finite();
+        (!is_factor).then(|| {
+            let message = format!("scale is {}; it is finite and more than 0", number(scale));
+            ("scale", message)
+        })
     }
 
     /// Whether axis, lines and columns are parameters of the cells: charts and tables without them show nothing of what they
@@ -131,6 +155,21 @@ mod tests {
                 "experiment.toml:5: there is no key `line` here; did you mean `lines`?",
             ),
             ("unit = \"Gbps\"\n", "", "experiment.toml:1: the key `unit` is missing"),
+            (
+                "unit",
+                "seeds = 9223372036854775807\nunit",
+                "experiment.toml:6: seeds is 9223372036854775807; it is 1 to 1000",
+            ),
+            (
+                "unit",
+                "seeds = 0\nunit",
+                "experiment.toml:6: seeds is 0; it is 1 to 1000",
+            ),
+            (
+                "unit",
+                "scale = nan\nunit",
+                "experiment.toml:6: scale is NaN; it is finite and more than 0",
+            ),
         ] {
             let said = Definition::read(&GOOD.replace(from, to)).expect_err("a mistake");
             assert!(said.starts_with(expected), "{said}");

@@ -155,7 +155,7 @@ impl Experiment {
 
     /// How many of each.
     fn seeds(&self) -> usize {
-        self.definition.seeds.max(1) as usize
+        self.definition.seeds as usize
     }
 
     /// Does one of them.
