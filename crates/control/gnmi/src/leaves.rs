@@ -366,7 +366,7 @@ fn element(name: &str) -> PathElem {
     }
 }
 
-/// The origin whose paths are served (§2.7), besides none.
+/// The origin whose paths are served ("Mixing Schemas in gNMI"), besides none.
 const ORIGIN: &str = "openconfig";
 
 /// The steps of a path after those of its prefix, without the names of YANG modules.
@@ -406,10 +406,11 @@ fn any_key(value: &str) -> String {
 fn check_origin(prefix: Option<&Path>, path: Option<&Path>) -> Result<(), Status> {
     let mut origins = prefix.into_iter().chain(path).map(|path| path.origin.as_str());
     let origin = origins.find(|origin| !origin.is_empty()).unwrap_or_default();
-    if origins.any(|origin| !origin.is_empty()) {
-        return Err(Status::invalid_argument(
-            "the origin stands in the prefix or in the path, not in both (§2.7)",
-        ));
+    // A client should say it once; aiognmi says the same in the prefix and in each path.
+    if let Some(other) = origins.find(|other| !other.is_empty() && *other != origin) {
+        return Err(Status::invalid_argument(format!(
+            "the prefix has the origin `{origin}`, and the path `{other}`: one of them says it for both"
+        )));
     }
     match origin {
         "" | ORIGIN => Ok(()),
@@ -707,8 +708,9 @@ pub(crate) mod tests {
         assert!(code(Some(&with("")), &with("openconfig")).is_ok());
         assert!(code(None, &with("openconfig-interfaces")).is_ok());
         assert_eq!(code(None, &with("cli")), Err(Code::Unimplemented));
+        assert!(code(Some(&with("openconfig")), &with("openconfig")).is_ok());
         assert_eq!(
-            code(Some(&with("openconfig")), &with("openconfig")),
+            code(Some(&with("openconfig")), &with("openconfig-interfaces")),
             Err(Code::InvalidArgument)
         );
         assert_eq!(code(None, &path("interfaces//state")), Err(Code::InvalidArgument));
