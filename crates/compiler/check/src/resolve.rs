@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 /// The widest `bit<W>` and `int<W>`, as in p4c.
 pub(crate) const MAX_WIDTH: u32 = 2048;
-/// The widest `varbit<W>`: a whole jumbo packet.
-const MAX_VARBIT_WIDTH: u32 = 1 << 17;
+/// The widest `varbit<W>`. Programs write the longest payload that the 16 bits of a length can count, 524,280 bits.
+const MAX_VARBIT_WIDTH: u32 = 1 << 20;
 /// The largest stack or array.
 const MAX_STACK_SIZE: u32 = 1 << 16;
 

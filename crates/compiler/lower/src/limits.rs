@@ -40,6 +40,11 @@ pub fn type_too_large() -> String {
 /// Widest value in bits.
 pub const MAX_WIDTH: u32 = forebay_ir::verify::MAX_WIDTH;
 
+/// Bits that are kept of a `varbit<W>`.
+pub fn varbit_width(declared: u32) -> u32 {
+    declared.min(MAX_WIDTH)
+}
+
 /// Deeper expressions are split with temporaries, so that recursion over expressions is safe.
 pub const MAX_EXPRESSION_DEPTH: usize = 48;
 

@@ -253,6 +253,11 @@ impl Allocation {
             cx.diagnostics
                 .push(error.hint("extract() takes one length: split the header in two"));
         }
+        let declared = width;
+        let width = limits::varbit_width(declared);
+        if width < declared {
+            self.warn_of_room(cx, declared, name);
+        }
         let value = self.field(cx, Scalar { width, signed: false }, name);
         let kind = match &self.header_fields {
             Some((header, ..)) => SlotKind::VarbitLength(*header),
@@ -271,6 +276,25 @@ impl Allocation {
             field.length = Some(length);
         }
         Storage::Varbit { value, length }
+    }
+
+    /// Warns of a varbit that is wider than what is kept of it, once for each field of a header type.
+    fn warn_of_room(&self, cx: &mut Context, declared: u32, name: &str) {
+        let what = match &self.header_fields {
+            Some((header, prefix, _)) => {
+                let type_name = &cx.program.headers[header.index()].type_name;
+                format!("`{}` of {type_name}", &name[*prefix..])
+            }
+            None => format!("`{name}`"),
+        };
+        let room = limits::varbit_width(declared);
+        let message = format!("{what} has room for {room} of its {declared} bits");
+        let bytes = room / 8;
+        let hint = format!("a packet from which more than {bytes} bytes are extracted into it is rejected");
+        let warning = Diagnostic::warning(codes::LITTLE_ROOM, self.span, message)
+            .cause(format!("{what} has little room"))
+            .hint(hint);
+        cx.diagnostics.push(warning);
     }
 
     fn header(&mut self, cx: &mut Context, fields: &[(String, Type)], name: &str, type_name: String) -> Storage {

@@ -206,7 +206,7 @@ fn zero_of(cx: &Context, ty: &Type) -> Value {
         Type::Int => Value::Integer(BigInt::ZERO),
         Type::String => Value::Text(String::new()),
         Type::Varbit(width) => Value::Varbit {
-            value: build::constant(*width, 0),
+            value: build::constant(limits::varbit_width(*width), 0),
             length: build::constant(32, 0),
         },
         Type::Composite(id, args) => {

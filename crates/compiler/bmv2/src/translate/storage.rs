@@ -327,7 +327,7 @@ fn check_same<T: PartialEq>(mut types: impl Iterator<Item = T>) -> Result<()> {
     }
 }
 
-/// Bits of the field of variable length; 0 when there is none.
+/// Bits that are kept of the field of variable length; 0 when there is none.
 fn variable_width(header_type: &HeaderType) -> Result<u32> {
     let variable = header_type
         .fields
@@ -351,5 +351,5 @@ fn variable_width(header_type: &HeaderType) -> Result<u32> {
         .max_length
         .ok_or_else(|| Error::new("the attribute `max_length` is missing, which a field of variable length needs"))?;
     let width = (u64::from(longest) * 8).saturating_sub(fixed);
-    Ok(width.min(u64::from(u32::MAX)) as u32)
+    Ok(width.min(u64::from(MAX_WIDTH)) as u32)
 }

@@ -69,6 +69,8 @@ codes! {
         "The Internet checksum (RFC 1071) is computed as if its own field was 0. With the field among the data the old checksum is added, so what is computed or compared is wrong for every packet, unless the program sets the field to 0 before it updates it.";
     W0815 NO_PORT_CHOSEN: "packets that are given no port",
         "In v1model `egress_spec` is the port by which a packet leaves, and `mcast_grp` the group of ports to which it is copied. Both are 0 at first, and no statement of the program writes them, so that every packet that is not dropped leaves by port 0. In PSA a packet is dropped unless ingress says otherwise, as `send_to_port` and `multicast` do; in PNA unless the main control calls `send_to_port`, `recirculate` or, for a copy, `mirror_packet`. Programs that choose a port for some packets, or that drop packets in this control itself, are not warned of.";
+    W0818 LITTLE_ROOM: "varbit field that is wider than what is kept of it",
+        "Of a field varbit<W> at most 65,536 bits are kept, which is 8,192 bytes. Shorter contents are not concerned. A packet from which more is to be extracted into the field is rejected by the parser with error.HeaderTooShort, as one that is longer than W is.";
     W0851 NOT_ON_BMV2: "not portable to BMv2",
         "`forebay check --lint portability` also lists what p4c's back end for BMv2 refuses or simple_switch stops at, though it is correct P4 and runs here.";
     W0852 NOT_ON_TOFINO: "not portable to Tofino",
