@@ -107,8 +107,15 @@ impl Checker {
                 matches!(entity, Functions(_) | Action(_))
             })
         } else {
-            self.unknown_name(name, "parser, control, package, extern object or function", |entity| {
-                matches!(entity, Parser(_) | Control(_) | Package(_) | Extern(_) | Functions(_))
+            // Types of parsers and controls have no body, and no instances.
+            let (parsers, controls) = (&self.program.parsers, &self.program.controls);
+            let parsers: Vec<bool> = parsers.iter().map(|it| it.body.is_some()).collect();
+            let controls: Vec<bool> = controls.iter().map(|it| it.body.is_some()).collect();
+            let what = "parser, control, package, extern object or function";
+            self.unknown_name(name, what, |entity| match entity {
+                Parser(id) => parsers[id.index()],
+                Control(id) => controls[id.index()],
+                _ => matches!(entity, Package(_) | Extern(_) | Functions(_)),
             })
         }
     }
