@@ -369,7 +369,7 @@ impl Checker {
                 .hint("an action cannot apply a table: apply it in the apply block"),
             Some(later) => {
                 let text = "it is declared here, but P4 names are declared before they are used";
-                diagnostic.secondary(later.span, text).hint("move the declaration up")
+                diagnostic.declared_later(later.span, text)
             }
             None if what != "type"
                 && let Some(hint) = self.whereabouts(&name.name) =>

@@ -156,6 +156,16 @@ impl Diagnostic {
         }
     }
 
+    /// Shows the declaration that comes after its use, and says what to do about that.
+    pub fn declared_later(self, declaration: Span, text: impl Into<String>) -> Diagnostic {
+        let hint = if declaration.file == self.primary.span.file {
+            "move the declaration up"
+        } else {
+            "change the order of the includes, so that the declaration comes first"
+        };
+        self.secondary(declaration, text).hint(hint)
+    }
+
     /// Sets the hint "did you mean" if one of the candidates is close to what was written.
     pub fn did_you_mean<'a>(mut self, written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         if let Some(best) = closest_name(written, candidates) {

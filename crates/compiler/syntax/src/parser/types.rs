@@ -181,12 +181,8 @@ impl ProgramParser<'_> {
             .absent_here(&name, architecture);
         let later = self.later_type_declaration(token);
         if let Some(later) = later {
-            diagnostic = diagnostic
-                .secondary(
-                    later,
-                    "it is declared here, but a type must be declared before it is used",
-                )
-                .hint("move the declaration up");
+            let text = "it is declared here, but a type must be declared before it is used";
+            diagnostic = diagnostic.declared_later(later, text);
         } else if let Some(number) = number_type(&name) {
             diagnostic = diagnostic.hint(format!("the type of such numbers is `{number}`"));
         }
