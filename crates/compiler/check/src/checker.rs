@@ -71,6 +71,8 @@ pub(crate) struct Context {
     pub(crate) loops: u32,
     /// Inside a `switch`.
     pub(crate) in_switch: bool,
+    /// The last call that is a statement by itself: nothing asks for its value.
+    pub(crate) statement_call: Option<Span>,
     /// The type of `this`.
     pub(crate) this: Option<Type>,
     /// Names of declarations that are not complete: mentioning them is recursion.

@@ -48,8 +48,8 @@ struct Misfit {
     message: String,
     /// The name that no parameter has.
     unknown_name: Option<String>,
-    /// Whether arguments are missing.
-    is_short: bool,
+    /// Whether arguments are missing, and the one for the result may be among them.
+    lacks_result: bool,
 }
 
 impl Misfit {
@@ -58,7 +58,7 @@ impl Misfit {
             place: None,
             message,
             unknown_name: None,
-            is_short: false,
+            lacks_result: false,
         }
     }
 }
@@ -83,6 +83,18 @@ fn written_order(assigned: &[Option<usize>]) -> Vec<usize> {
     if order.is_sorted() { Vec::new() } else { order }
 }
 
+/// Whether an argument is written as a variable, a field of one or a part of it.
+fn may_be_written(value: &ast::Expr) -> bool {
+    match &value.kind {
+        ast::ExprKind::Name(_) | ast::ExprKind::DontCare => true,
+        ast::ExprKind::Member { base, .. }
+        | ast::ExprKind::Index { base, .. }
+        | ast::ExprKind::Slice { base, .. }
+        | ast::ExprKind::PlusSlice { base, .. } => may_be_written(base),
+        _ => false,
+    }
+}
+
 impl BoundCall {
     /// The call as an expression.
     pub(crate) fn call(self, callee: Callee, span: Span) -> Expr {
@@ -103,12 +115,12 @@ impl BoundCall {
 impl Checker {
     /// Whether a call with these arguments could be meant for these parameters.
     pub(crate) fn fits(&self, params: &[Param], args: &[ast::Arg]) -> bool {
-        self.assign_arguments(params, args).is_ok()
+        self.assign_arguments(params, args, Span::NONE).is_ok()
     }
 
     /// Reports why a call does not fit; true if it fits.
     pub(crate) fn report_misfit(&mut self, what: &str, params: &[Param], args: &[ast::Arg], span: Span) -> bool {
-        let Err(misfit) = self.assign_arguments(params, args) else {
+        let Err(misfit) = self.assign_arguments(params, args, span) else {
             return true;
         };
         self.report_wrong_arguments(what, params, misfit, span);
@@ -122,7 +134,7 @@ impl Checker {
             diagnostic = diagnostic.did_you_mean(name, params.iter().map(|param| self.param_name(param)));
         }
         let mut results = params.iter().filter(|param| param.direction == Direction::Out);
-        if let Some(result) = results.next().filter(|_| misfit.is_short) {
+        if let Some(result) = results.next().filter(|_| misfit.lacks_result) {
             let name = self.param_name(result);
             diagnostic = diagnostic.hint(format!(
                 "the result is stored in the argument for `{name}`: give a variable"
@@ -136,7 +148,7 @@ impl Checker {
     }
 
     /// For each parameter the index of its argument, or what is wrong.
-    fn assign_arguments(&self, params: &[Param], args: &[ast::Arg]) -> Result<Vec<Option<usize>>, Misfit> {
+    fn assign_arguments(&self, params: &[Param], args: &[ast::Arg], span: Span) -> Result<Vec<Option<usize>>, Misfit> {
         let mut assigned = vec![None; params.len()];
         let named = args.iter().filter(|arg| arg.name.is_some()).count();
         if named != 0 && named != args.len() {
@@ -154,7 +166,7 @@ impl Checker {
                             place: Some(name.span),
                             message: format!("there is no parameter `{}`", name.name),
                             unknown_name: Some(name.name.clone()),
-                            is_short: false,
+                            lacks_result: false,
                         });
                     }
                 },
@@ -178,18 +190,35 @@ impl Checker {
                 }
             }
         }
+        match self.missing_arguments(params, args, &assigned, span) {
+            Some(misfit) => Err(misfit),
+            None => Ok(assigned),
+        }
+    }
+
+    /// What is said of parameters that need an argument and have none.
+    fn missing_arguments(
+        &self,
+        params: &[Param],
+        args: &[ast::Arg],
+        assigned: &[Option<usize>],
+        span: Span,
+    ) -> Option<Misfit> {
         let missing: Vec<&str> = params
             .iter()
-            .zip(&assigned)
+            .zip(assigned)
             .filter(|(param, arg)| arg.is_none() && !param.optional && param.default.is_none())
             .map(|(param, _)| self.param_name(param))
             .collect();
         if missing.is_empty() {
-            return Ok(assigned);
+            return None;
         }
         let message = format!("no argument is given for `{}`", missing.join("`, `"));
-        Err(Misfit {
-            is_short: true,
+        let result = params.iter().position(|param| param.direction == Direction::Out);
+        let given = result.and_then(|result| assigned[result]);
+        let is_given = given.is_some_and(|index| may_be_written(&args[index].value));
+        Some(Misfit {
+            lacks_result: self.context.statement_call != Some(span) || !is_given,
             ..Misfit::of_call(message)
         })
     }
@@ -239,7 +268,7 @@ impl Checker {
         args: &[ast::Arg],
         span: Span,
     ) -> Option<BoundCall> {
-        let assigned = match self.assign_arguments(&callable.params, args) {
+        let assigned = match self.assign_arguments(&callable.params, args, span) {
             Ok(assigned) => assigned,
             Err(misfit) => {
                 self.report_wrong_arguments(&callable.what, &callable.params, misfit, span);

@@ -106,6 +106,7 @@ impl Checker {
     }
 
     fn check_call_statement(&mut self, call: &ast::Expr) -> Option<StatementKind> {
+        self.context.statement_call = Some(call.span);
         let checked = self.check_expr(call);
         match checked.kind {
             ExprKind::Call(_) => Some(StatementKind::Call(checked)),
