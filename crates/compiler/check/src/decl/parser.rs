@@ -242,6 +242,11 @@ impl Checker {
                     let message = "this case is never reached: an earlier one has the same value";
                     self.report(Diagnostic::warning(codes::UNREACHABLE_CASE, case.span, message));
                 }
+                if is_empty(&keysets) && !catch_all {
+                    let message =
+                        "this case is never reached: its range is empty, since the low end is above the high end";
+                    self.report(Diagnostic::warning(codes::UNREACHABLE_CASE, case.span, message));
+                }
                 catch_all |= keysets.iter().all(|keyset| matches!(keyset, KeySet::Any));
                 cases.push((keysets, target, case.span));
             }
@@ -290,11 +295,24 @@ impl Checker {
 /// The values of the keys for which a case is chosen, if it is chosen for one value of each.
 fn constants(keysets: &[KeySet]) -> Option<Vec<BigInt>> {
     let value = |keyset: &KeySet| match keyset {
-        KeySet::Value(Expr {
-            kind: ExprKind::Int(value),
-            ..
-        }) => Some(value.clone()),
+        KeySet::Value(value) => constant(value).cloned(),
         _ => None,
     };
     keysets.iter().map(value).collect()
+}
+
+/// Whether a range among the keysets has no value: its low end is above its high end.
+fn is_empty(keysets: &[KeySet]) -> bool {
+    let is_empty = |keyset: &KeySet| match keyset {
+        KeySet::Range(low, high) => constant(low).zip(constant(high)).is_some_and(|(low, high)| low > high),
+        _ => false,
+    };
+    keysets.iter().any(is_empty)
+}
+
+fn constant(expr: &Expr) -> Option<&BigInt> {
+    match &expr.kind {
+        ExprKind::Int(value) => Some(value),
+        _ => None,
+    }
 }

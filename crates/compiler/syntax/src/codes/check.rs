@@ -184,7 +184,7 @@ codes! {
     E0714 MISSING_TRANSITION: "parser never ends",
         "From the start state neither accept nor reject can be reached.";
     W0701 UNREACHABLE_CASE: "case is never reached",
-        "An earlier case matches everything.";
+        "An earlier case matches everything, or the same value; or a range is empty, since its low end is above its high end.";
 
     W0702 OUT_NEVER_WRITTEN: "out parameter never written",
         "No statement writes the out parameter, so its callers get an unspecified value. Headers are an exception: they begin invalid, so they need not be written.";
