@@ -2,9 +2,11 @@
 
 use forebay_ports::SocketFile;
 use forebay_protocol::Address;
-use std::fs::{self, Permissions};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -16,6 +18,9 @@ use tokio_stream::{Stream, StreamExt};
 
 /// Permissions of a socket in the file system: its owner alone may connect.
 const SOCKET_MODE: u32 = 0o600;
+
+/// Connections that may wait to be accepted, as of sockets of the standard library.
+const BACKLOG: i32 = 128;
 
 /// Sockets that listen. A socket in the file system goes with it.
 #[derive(Debug)]
@@ -120,14 +125,25 @@ fn on_addresses(mut addresses: Vec<SocketAddr>) -> io::Result<Vec<TcpListener>> 
 
 /// Listens in the file system. A socket that a killed server has left is replaced; anything else in its place is not.
 fn on_path(path: &Path) -> io::Result<Listening> {
-    let (bind, connect) = (|| UnixListener::bind(path), || UnixStream::connect(path).map(drop));
+    let (bind, connect) = (|| bind_private(path), || UnixStream::connect(path).map(drop));
     let (listener, file) = SocketFile::listen(path, bind, connect)?;
-    fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE))?;
     Ok(Listening {
         address: Address::Unix(path.to_path_buf()),
         sockets: Sockets::Unix(listener),
         file: Some(file),
     })
+}
+
+/// Listens at a path that is free. On Linux a socket's file begins with the mode that the socket has before it is bound
+/// (`unix_bind_bsd` in net/unix/af_unix.c), so there is no moment at which others may connect.
+fn bind_private(path: &Path) -> io::Result<UnixListener> {
+    let socket = OwnedFd::from(Socket::new(Domain::UNIX, Type::STREAM, None)?);
+    let file = File::from(socket);
+    file.set_permissions(Permissions::from_mode(SOCKET_MODE))?;
+    let socket = Socket::from(OwnedFd::from(file));
+    socket.bind(&SockAddr::unix(path)?)?;
+    socket.listen(BACKLOG)?;
+    Ok(OwnedFd::from(socket).into())
 }
 
 /// A connection of a controller.
@@ -198,6 +214,7 @@ impl AsyncWrite for Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_socket_in_the_file_system_is_its_owners_and_goes_at_the_end() {
