@@ -80,11 +80,12 @@ impl Error {
         internal = Internal;
     }
 
-    /// That an update was undone, or not done, since another one of its batch failed.
+    /// That an update was undone, or not done, since the one with this index in its batch failed. Messages number updates
+    /// from 1.
     pub(crate) fn undone(failed: usize) -> Error {
         Error {
             code: Code::Aborted,
-            message: format!("not done, since update {failed} of the batch failed"),
+            message: format!("not done, since update {} of the batch failed", failed + 1),
         }
     }
 

@@ -72,6 +72,12 @@ fn atomic_batches_are_done_or_not() {
             codes(&rejection),
             [undone, undone, undone, undone, undone, Code::AlreadyExists, undone]
         );
+        // Both count from 1.
+        assert!(rejection.error.message.contains("the first: number 6: "), "{rejection}");
+        assert_eq!(
+            rejection.details[0].message,
+            "not done, since update 6 of the batch failed"
+        );
         assert_eq!(switch.everything(), before);
         let good: Vec<Update> = [&updates[..5], &updates[6..]].concat();
         switch.batch(atomicity, good).unwrap();
