@@ -485,7 +485,7 @@ impl Device {
 
     /// The program that reads and writes are about, as it was pushed.
     pub fn program(&self) -> Option<&ForwardingPipelineConfig> {
-        self.current().map(|forwarding| &forwarding.config)
+        self.current().map(|forwarding| &*forwarding.config)
     }
 
     /// A number that changes when reads and writes are about another program; 0 while there is none.

@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Forwarding {
     /// Unique among all that this process has loaded.
     pub(crate) number: u64,
-    /// As it was pushed.
-    pub(crate) config: ForwardingPipelineConfig,
+    /// As it was pushed; shared with answers.
+    pub(crate) config: Arc<ForwardingPipelineConfig>,
     pub(crate) schema: Schema,
     pub(crate) pipeline: Arc<Pipeline>,
     pub(crate) ledger: Ledger,
@@ -91,7 +91,7 @@ impl Forwarding {
             ledger: adopt::ledger(&schema, &pipeline)?,
             timers: IdleTimers::of(&schema, &pipeline),
             schema,
-            config,
+            config: Arc::new(config),
             pipeline,
             has_freed_numbers: false,
             ended: EndedEntries::default(),
@@ -110,7 +110,7 @@ impl Forwarding {
         Ok(Forwarding {
             number: next_number(),
             timers: IdleTimers::of(&schema, &pipeline),
-            config,
+            config: Arc::new(config),
             schema,
             pipeline: Arc::new(pipeline),
             ledger: Ledger::default(),

@@ -53,7 +53,7 @@ pub use bundle::Bundle;
 pub use device::{Device, Now, Output, Retired, Settings, StreamId};
 pub use keeping::{Changed, Event, Fault, Keeper, Keeping, KeepingStatus};
 pub use known::known;
-pub use pipeline_config::NewProgram;
+pub use pipeline_config::{NewProgram, PushedProgram};
 pub use program::{Loaded, load, load_with};
 pub use save::clock;
 pub use status::{Code, Error, Rejection};

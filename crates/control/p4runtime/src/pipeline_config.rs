@@ -12,6 +12,7 @@ use forebay_protocol::p4::v1::{
     GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest,
 };
 use forebay_protocol::p4info;
+use std::sync::Arc;
 
 /// The version of the protocol that is spoken.
 const API_VERSION: &str = "1.5.0";
@@ -40,6 +41,16 @@ impl NewProgram {
     /// `INVALID_ARGUMENT` when it cannot be realised, with the reason.
     pub fn of_blob(blob: Vec<u8>, options: Options) -> Result<NewProgram, Error> {
         Forwarding::of_blob(blob, options).map(NewProgram)
+    }
+}
+
+/// The bytes of a program (`p4_device_config`), which the switch and all answers share.
+#[derive(Clone, Debug)]
+pub struct PushedProgram(Arc<ForwardingPipelineConfig>);
+
+impl AsRef<[u8]> for PushedProgram {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.p4_device_config
     }
 }
 
@@ -178,6 +189,21 @@ impl Device {
         &self,
         request: &GetForwardingPipelineConfigRequest,
     ) -> Result<GetForwardingPipelineConfigResponse, Error> {
+        let (mut response, program) = self.pipeline_config_parts(request)?;
+        if let (Some(config), Some(program)) = (&mut response.config, program) {
+            config.p4_device_config = program.as_ref().to_vec();
+        }
+        Ok(response)
+    }
+
+    /// The same without a copy of `p4_device_config`, which stands beside the response, if it was requested.
+    ///
+    /// # Errors
+    /// As of [`Device::pipeline_config`].
+    pub fn pipeline_config_parts(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<(GetForwardingPipelineConfigResponse, Option<PushedProgram>), Error> {
         self.arbitration.check_device(request.device_id)?;
         let wanted = ResponseType::try_from(request.response_type)
             .map_err(|_| Error::invalid(format!("there is no response type {}", request.response_type)))?;
@@ -186,24 +212,21 @@ impl Device {
                 // Clients know this sentence of BMv2's.
                 return Err(Error::precondition("No forwarding pipeline config set for this device"));
             }
-            return Ok(GetForwardingPipelineConfigResponse { config: None });
+            return Ok((GetForwardingPipelineConfigResponse { config: None }, None));
         };
         let config = &forwarding.config;
         let version = self.settings.p4info_version;
         let p4info = || config.p4info.clone().map(|info| p4info::for_version(info, version));
-        let blob = || config.p4_device_config.clone();
-        Ok(GetForwardingPipelineConfigResponse {
+        let has_p4info = matches!(wanted, ResponseType::All | ResponseType::P4infoAndCookie);
+        let has_program = matches!(wanted, ResponseType::All | ResponseType::DeviceConfigAndCookie);
+        let response = GetForwardingPipelineConfigResponse {
             config: Some(ForwardingPipelineConfig {
-                p4info: matches!(wanted, ResponseType::All | ResponseType::P4infoAndCookie)
-                    .then(p4info)
-                    .flatten(),
-                p4_device_config: match wanted {
-                    ResponseType::All | ResponseType::DeviceConfigAndCookie => blob(),
-                    ResponseType::CookieOnly | ResponseType::P4infoAndCookie => Vec::new(),
-                },
+                p4info: has_p4info.then(p4info).flatten(),
+                p4_device_config: Vec::new(),
                 cookie: config.cookie,
             }),
-        })
+        };
+        Ok((response, has_program.then(|| PushedProgram(Arc::clone(config)))))
     }
 
     /// What the switch speaks.

@@ -248,7 +248,7 @@ pub(crate) fn unreadable(error: prost::DecodeError) -> Error {
 
 fn state(forwarding: &Forwarding, settings: &Settings) -> State {
     State {
-        config: Some(forwarding.config.clone()),
+        config: Some((*forwarding.config).clone()),
         updates: reconcile::changes(forwarding),
         words: words(forwarding, Dictionary::all),
         learned: Learned::of(&forwarding.pipeline, settings.keeps_learned),

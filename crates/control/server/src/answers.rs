@@ -115,10 +115,21 @@ impl Unreceived {
 
     /// Says that an answer of one message waits, as long as the body of the call. `extensions` are the answer's.
     pub(crate) fn attach(&self, bytes: usize, extensions: &mut Extensions) {
+        extensions.insert(self.wait(bytes, None));
+    }
+
+    /// The same for an answer whose bytes are these, instead of those of its message. The first are its own and count;
+    /// the others are shared.
+    pub(crate) fn attach_parts(&self, parts: [Bytes; 2], extensions: &mut Extensions) {
+        extensions.insert(self.wait(parts[0].len(), Some(parts)));
+    }
+
+    fn wait(&self, bytes: usize, parts: Option<[Bytes; 2]>) -> Waiting {
         self.add(bytes);
         let held = Arc::new(HeldBody {
             left: Mutex::new(BodyLeft {
                 pieces: None,
+                parts,
                 bytes,
                 taken: Instant::now(),
                 is_given_up: false,
@@ -128,7 +139,7 @@ impl Unreceived {
         if bytes >= LARGE_BYTES {
             self.all.hold(Arc::downgrade(&held) as Weak<dyn GivesWay>);
         }
-        extensions.insert(Waiting(held));
+        Waiting(held)
     }
 
     /// An answer that waits from now on.
@@ -197,6 +208,8 @@ struct HeldBody {
 struct BodyLeft {
     /// The body, once there is one and until it is given up.
     pieces: Option<Pieces>,
+    /// The bytes in place of those of the body.
+    parts: Option<[Bytes; 2]>,
     /// Bytes of the message, as long as it waits.
     bytes: usize,
     /// When a piece was taken last, or the answer was made.
@@ -209,7 +222,8 @@ impl Waiting {
     pub(crate) fn hold(&self, body: tonic::body::Body) {
         let mut left = lock(&self.0.left);
         if !left.is_given_up {
-            left.pieces = Some(Pieces::new(body));
+            let parts = left.parts.take();
+            left.pieces = Some(Pieces::with_parts(body, parts));
         }
     }
 

@@ -21,6 +21,7 @@ mod call_counts;
 mod calls;
 mod certificate;
 mod codec;
+mod config_answer;
 mod connections;
 mod header_room;
 mod inflate;

@@ -14,28 +14,42 @@ const PIECE_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Pieces {
     body: tonic::body::Body,
-    /// What is left of the data that was taken of it.
+    /// What comes in place of its data.
+    parts: Option<[Bytes; 2]>,
+    /// What is left of the data that was taken of it, and then comes after that.
     rest: Bytes,
+    next: Bytes,
 }
 
 impl Pieces {
     pub(crate) fn new(body: tonic::body::Body) -> Pieces {
+        Pieces::with_parts(body, None)
+    }
+
+    /// The body of one message, in place of whose bytes come these parts, if there are any.
+    pub(crate) fn with_parts(body: tonic::body::Body, parts: Option<[Bytes; 2]>) -> Pieces {
         Pieces {
             body,
+            parts,
             rest: Bytes::new(),
+            next: Bytes::new(),
         }
     }
 
     /// The next piece of the data, or the trailers.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         if self.rest.is_empty() {
+            self.rest = std::mem::take(&mut self.next);
+        }
+        if self.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 Some(Ok(frame)) => frame,
                 end => return Poll::Ready(end),
             };
-            match frame.into_data() {
-                Ok(data) => self.rest = data,
-                Err(frame) => return Poll::Ready(Some(Ok(frame))),
+            match (frame.into_data(), self.parts.take()) {
+                (Ok(_), Some(parts)) => [self.rest, self.next] = parts,
+                (Ok(data), None) => self.rest = data,
+                (Err(frame), _) => return Poll::Ready(Some(Ok(frame))),
             }
         }
         let piece = self.rest.len().min(PIECE_BYTES);
@@ -43,11 +57,11 @@ impl Pieces {
     }
 
     pub(crate) fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        self.rest.is_empty() && self.next.is_empty() && self.body.is_end_stream()
     }
 
     pub(crate) fn size_hint(&self) -> SizeHint {
-        if self.rest.is_empty() {
+        if self.rest.is_empty() && self.next.is_empty() && self.parts.is_none() {
             self.body.size_hint()
         } else {
             SizeHint::default()

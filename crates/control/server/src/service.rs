@@ -4,6 +4,7 @@ use crate::access::{Access, Permissions, Right};
 use crate::answers::{Answer, GivenUp, Unreceived};
 use crate::calls;
 use crate::codec::ReadAnswer;
+use crate::config_answer;
 use crate::generated::p4_runtime_server::P4Runtime;
 use crate::header_room::HeaderRoom;
 use crate::limits::Limits;
@@ -22,7 +23,6 @@ use forebay_protocol::p4::v1::{
     ReadRequest, SetForwardingPipelineConfigRequest, SetForwardingPipelineConfigResponse, StreamMessageRequest,
     WriteRequest, WriteResponse,
 };
-use prost::Message;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_stream::Stream;
@@ -148,17 +148,19 @@ impl P4Runtime for Service {
         let unreceived = Unreceived::of_call(request.extensions());
         let request = request.into_inner();
         let mut given_up = GivenUp::default();
-        let get = |device: &mut Device, _: Now| -> Result<Response<GetForwardingPipelineConfigResponse>, Status> {
+        let get = |device: &mut Device, _: Now| {
             unreceived.check_under_lock(self.shared.limits(), &mut given_up)?;
-            let config = device.pipeline_config(&request).map_err(|error| of_error(&error))?;
-            let mut answer = Response::new(config);
-            unreceived.attach(answer.get_ref().encoded_len(), answer.extensions_mut());
-            Ok(answer)
+            device.pipeline_config_parts(&request).map_err(|error| of_error(&error))
         };
-        // The program may be long.
-        let answer = tokio::task::block_in_place(|| self.shared.call(get));
+        // A P4Info may be long.
+        let parts = tokio::task::block_in_place(|| {
+            let (response, program) = self.shared.call(get)?;
+            Ok::<_, Status>(config_answer::parts(&response, program))
+        });
         tokio::task::block_in_place(|| drop(given_up));
-        answer
+        let mut answer = Response::new(GetForwardingPipelineConfigResponse::default());
+        unreceived.attach_parts(parts?, answer.extensions_mut());
+        Ok(answer)
     }
 
     type StreamChannelStream = Responses;

@@ -3,6 +3,8 @@
 use forebay_budget::Counting;
 use forebay_client::P4RuntimeClient;
 use forebay_p4runtime::{Device, Now, Settings};
+use forebay_protocol::p4::config::v1::Documentation;
+use forebay_protocol::p4::v1::forwarding_pipeline_config::Cookie;
 use forebay_protocol::p4::v1::set_forwarding_pipeline_config_request::Action;
 use forebay_protocol::p4::v1::stream_message_request::Update;
 use forebay_protocol::p4::v1::{
@@ -18,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Request, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 #[global_allocator]
@@ -187,9 +189,11 @@ async fn pushes_wait_for_each_other() {
 /// Bytes that a client takes before it looks at them.
 const WINDOW_BYTES: u32 = 65_535;
 
-/// A program of more bytes than the system and the connection take of an answer that its client does not look at.
-#[tokio::test(flavor = "multi_thread")]
-async fn programs_that_wait_for_a_client_are_bounded() {
+/// More bytes than the system and the connection take of an answer that its client does not look at.
+const LONG_BYTES: usize = 3 << 20;
+
+/// A switch to which a program was pushed, a client that takes [`WINDOW_BYTES`] of an answer, and its channel.
+async fn pushed(push: SetForwardingPipelineConfigRequest) -> (Bed, P4RuntimeClient<Channel>, Channel) {
     let limits = Limits {
         messages_bytes: 8 << 20,
         ..Limits::default()
@@ -205,20 +209,38 @@ async fn programs_that_wait_for_a_client_are_bounded() {
     let mut client = P4RuntimeClient::new(channel.clone());
     let (_requests, mut responses) = claim(&mut client, Some(1)).await;
     responses.message().await.unwrap().unwrap();
-    let mut push = push_request();
-    let source = &mut push.config.as_mut().unwrap().p4_device_config;
-    source.extend(std::iter::repeat_n(b'\n', 3 << 20));
     client.set_forwarding_pipeline_config(push).await.unwrap();
-    let get = || GetForwardingPipelineConfigRequest {
+    (bed, client, channel)
+}
+
+fn get() -> GetForwardingPipelineConfigRequest {
+    GetForwardingPipelineConfigRequest {
         device_id: 1,
         ..GetForwardingPipelineConfigRequest::default()
-    };
-    let mut calls = tonic::client::Grpc::new(channel);
+    }
+}
+
+/// An answer with the program of which the client takes nothing.
+async fn unread(channel: &Channel) -> Response<Streaming<GetForwardingPipelineConfigResponse>> {
+    let mut calls = tonic::client::Grpc::new(channel.clone());
     calls.ready().await.unwrap();
     let codec: ProstCodec<GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse> =
         ProstCodec::default();
     let path = PathAndQuery::from_static("/p4.v1.P4Runtime/GetForwardingPipelineConfig");
-    let unread = calls.server_streaming(Request::new(get()), path, codec).await.unwrap();
+    calls.server_streaming(Request::new(get()), path, codec).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p4infos_that_wait_for_a_client_are_bounded() {
+    let mut push = push_request();
+    let info = push.config.as_mut().unwrap().p4info.as_mut().unwrap();
+    let doc = Documentation {
+        brief: " ".repeat(LONG_BYTES),
+        ..Documentation::default()
+    };
+    info.pkg_info.get_or_insert_default().doc = Some(doc);
+    let (_bed, mut client, channel) = pushed(push).await;
+    let unread = unread(&channel).await;
     let refused = client.get_forwarding_pipeline_config(get()).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     drop(unread);
@@ -230,6 +252,24 @@ async fn programs_that_wait_for_a_client_are_bounded() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("what nobody waits for any more is still counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_that_wait_for_a_client_are_in_memory_once() {
+    let mut push = push_request();
+    let config = push.config.as_mut().unwrap();
+    config.p4_device_config.extend(std::iter::repeat_n(b'\n', LONG_BYTES));
+    config.cookie = Some(Cookie { cookie: 7 });
+    let config = config.clone();
+    let (_bed, mut client, channel) = pushed(push).await;
+    let mut waiting = Vec::new();
+    for _ in 0..10 {
+        waiting.push(unread(&channel).await);
+    }
+    let read = client.get_forwarding_pipeline_config(get()).await.unwrap().into_inner();
+    assert_eq!(read.config.as_ref(), Some(&config), "it needs no memory");
+    let read = waiting.pop().unwrap().into_inner().message().await.unwrap().unwrap();
+    assert_eq!(read.config, Some(config), "it was there all the time");
 }
 
 #[tokio::test(flavor = "multi_thread")]
