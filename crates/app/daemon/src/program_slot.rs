@@ -1,7 +1,7 @@
 //! The program that all workers run, and how it is replaced while they run.
 
 use forebay_pipeline::Pipeline;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ pub struct ProgramSlot {
     /// Counts replacements; written under the lock.
     version: AtomicU64,
     workers: usize,
+    /// A worker takes over no more programs, and the others soon do not.
+    has_ended: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -35,6 +37,7 @@ impl ProgramSlot {
             }),
             version: AtomicU64::new(0),
             workers,
+            has_ended: AtomicBool::new(false),
         })
     }
 
@@ -55,10 +58,17 @@ impl ProgramSlot {
         self.version.load(Ordering::Acquire) > 0
     }
 
-    /// Waits until all workers run the program that was installed last, two seconds at most. Returns whether they do.
+    /// Says that a worker has ended, so that nothing waits for it.
+    pub fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until all workers run the program that was installed last, two seconds at most, and not at all when one has
+    /// ended. Returns whether they do.
     pub fn wait(&self) -> bool {
         let since = Instant::now();
-        while !self.have_all_arrived() && since.elapsed() < WAIT {
+        let has_ended = || self.has_ended.load(Ordering::Relaxed);
+        while !self.have_all_arrived() && !has_ended() && since.elapsed() < WAIT {
             std::thread::sleep(Duration::from_micros(200));
         }
         self.have_all_arrived()
@@ -115,5 +125,15 @@ mod tests {
         assert!(slot.newer(&mut version).is_some());
         slot.arrive(version);
         assert!(slot.wait());
+    }
+
+    #[test]
+    fn a_worker_that_has_ended_is_not_waited_for() {
+        let slot = ProgramSlot::new(program(), 1);
+        slot.end();
+        slot.install(program());
+        let begin = Instant::now();
+        assert!(!slot.wait());
+        assert!(begin.elapsed() < WAIT / 2);
     }
 }

@@ -190,7 +190,9 @@ fn spawn(mut worker: Worker, finished: Sender<()>) -> Result<WorkerThread, Error
     let builder = std::thread::Builder::new().name(format!("worker {}", worker.index));
     let work = move || {
         let mut guard = ExitGuard {
+            worker: worker.index,
             shared: Arc::clone(&worker.shared),
+            slot: worker.program_slot(),
             finished,
             is_regular: false,
         };
@@ -203,7 +205,9 @@ fn spawn(mut worker: Worker, finished: Sender<()>) -> Result<WorkerThread, Error
 
 /// Reports the end of a worker's thread, also of one that panics. When one fails, all stop.
 struct ExitGuard {
+    worker: usize,
     shared: Arc<Shared>,
+    slot: Arc<ProgramSlot>,
     finished: Sender<()>,
     is_regular: bool,
 }
@@ -211,8 +215,11 @@ struct ExitGuard {
 impl Drop for ExitGuard {
     fn drop(&mut self) {
         if !self.is_regular {
+            self.shared.has_failed.store(true, Ordering::Relaxed);
             self.shared.stop.store(true, Ordering::Relaxed);
         }
+        self.shared.end(self.worker);
+        self.slot.end();
         // The receiver is gone when the switch was dropped.
         let _ = self.finished.send(());
     }
@@ -270,8 +277,8 @@ impl Watch {
     /// What the switch lacks to carry traffic: workers that answer, a program, ports that are up, entries of
     /// [`Daemon::ready_when`]. It waits a second at most.
     pub fn lacks(&self) -> Lacks {
-        if self.shared.closing.load(Ordering::Relaxed) || self.shared.stop.load(Ordering::Relaxed) {
-            return Lacks(vec!["the switch is ending".to_owned()]);
+        if let Some(end) = self.shared.why_ending() {
+            return Lacks(vec![end.to_owned()]);
         }
         let silent = (!self.shared.ask(ANSWER)).then(|| "the workers do not answer".to_owned());
         let report = self.shared.report(&self.slot.present());

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// Longest time without looking for a request, in nanoseconds.
 const MAX_WAIT_NS: u64 = 50_000_000;
 
+/// The number of a request that is never made.
+const ENDED: u64 = u64::MAX;
+
 /// Idle polls of one of several workers before it waits for the system: what comes next often comes soon.
 const POLLS_BEFORE_WAITING: u32 = 64;
 
@@ -49,12 +52,14 @@ pub(crate) struct Shared {
     events: Mutex<Events>,
     /// The number of requests for reports.
     requested: AtomicU64,
-    /// The last request that each worker has answered.
+    /// The last request that each worker has answered; [`ENDED`] of one that has ended, whose last report stays.
     answered: Vec<AtomicU64>,
     /// Ports deliver nothing more.
     pub(crate) closing: AtomicBool,
     /// Workers stop whatever there is to do.
     pub(crate) stop: AtomicBool,
+    /// A worker has failed, so all stop.
+    pub(crate) has_failed: AtomicBool,
     /// Timers alone bring packets, so the switch goes on until it is closed.
     lives_by_timers: bool,
 }
@@ -68,6 +73,7 @@ impl Shared {
             answered: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             closing: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
             lives_by_timers,
         }
     }
@@ -100,6 +106,25 @@ impl Shared {
             std::thread::sleep(Duration::from_millis(1));
         }
         true
+    }
+
+    /// Says that a worker answers no more requests.
+    pub(crate) fn end(&self, index: usize) {
+        self.answered[index].store(ENDED, Ordering::Release);
+    }
+
+    /// Why packets are not forwarded for much longer, if so. When one worker has ended, the others do soon.
+    pub(crate) fn why_ending(&self) -> Option<&'static str> {
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        let has_ended = |answered: &AtomicU64| answered.load(Ordering::Acquire) == ENDED;
+        if is_set(&self.has_failed) {
+            Some("a worker has failed: the switch is ending")
+        } else if is_set(&self.closing) || is_set(&self.stop) {
+            Some("the switch is ending")
+        } else {
+            let ended = self.answered.iter().any(has_ended);
+            ended.then_some("the switch has ended: its ports bring no more packets")
+        }
     }
 
     pub(crate) fn lock_events(&self) -> MutexGuard<'_, Events> {
@@ -179,6 +204,7 @@ impl Worker {
         self.switch.stay_pinned(true);
         let end = self.forward();
         self.switch.stay_pinned(false);
+        self.publish_report();
         end
     }
 
@@ -220,6 +246,11 @@ impl Worker {
         }
         self.publish_events();
         Ok(())
+    }
+
+    /// The program that it runs, and the next ones.
+    pub(crate) fn program_slot(&self) -> Arc<ProgramSlot> {
+        Arc::clone(&self.program)
     }
 
     /// Takes over a program that was installed, and changed limits of queues.

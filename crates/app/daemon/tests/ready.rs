@@ -1,7 +1,7 @@
 //! What a switch lacks to carry traffic.
 
 use forebay_daemon::{Daemon, Lacks, ReadyWhen, Running, Start, Watch};
-use forebay_packet::MemoryPort;
+use forebay_packet::{Burst, MemoryPort, Packet, Port};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,26 @@ fn a_switch_whose_ports_are_up_is_ready_until_it_is_closed() {
     assert_eq!(watch.lacks(), lacks(&[]));
     running.close();
     assert_eq!(watch.lacks(), lacks(&["the switch is ending"]));
+}
+
+#[test]
+fn a_switch_that_has_ended_says_so_and_its_last_counters() {
+    let (running, mut end) = start(ReadyWhen::default());
+    let mut burst = Burst::new(1);
+    burst.push(Packet::from_bytes(&[0; 60])).expect("there is room");
+    assert_eq!(end.send(&mut burst, 0).expect("a link in memory"), 1);
+    drop(end);
+    assert!(running.wait(Duration::from_secs(30)), "nothing more can come");
+    let watch = running.watch();
+    let begin = Instant::now();
+    assert_eq!(
+        watch.lacks(),
+        lacks(&["the switch has ended: its ports bring no more packets"])
+    );
+    assert!(!running.replace(program("").pipeline), "no worker takes it over");
+    assert_eq!(watch.report().counters.received, 1);
+    // An answer is waited for one second, the change of the program two.
+    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
 }
 
 #[test]
