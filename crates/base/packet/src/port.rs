@@ -343,7 +343,8 @@ pub trait Port: Send {
     /// counted ([`PortCounters::refusals`]): those of a port that has failed, under the reason `port_error`.
     ///
     /// # Errors
-    /// When the port is out of order; the burst is emptied and counted all the same.
+    /// When the port is out of order and has accepted nothing; the burst is emptied and counted all the same. A port that
+    /// fails after it has accepted packets returns their number, and the error from its next call.
     fn send(&mut self, burst: &mut Burst, now_ns: u64) -> Result<usize, PortError>;
 
     /// What it has carried and dropped so far.

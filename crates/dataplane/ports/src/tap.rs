@@ -236,7 +236,7 @@ impl Port for TapPort {
     }
 
     fn send(&mut self, burst: &mut Burst, _now_ns: u64) -> Result<usize, PortError> {
-        let mut accepted = 0;
+        let (mut accepted, mut failure) = (0, None);
         for packet in burst.iter() {
             if packet.len() < ETHERNET_HEADER {
                 self.counters.count_drops(DropReason::TooShort, 1);
@@ -261,14 +261,17 @@ impl Port for TapPort {
                     self.counters.count_drops(DropReason::SendRefused, 1);
                 }
                 Err(error) => {
-                    let failure = self.failed("send", &error);
-                    burst.clear();
-                    return Err(failure);
+                    failure = Some(self.failed("send", &error));
+                    break;
                 }
             }
         }
         burst.clear();
-        Ok(accepted)
+        match failure {
+            // Those before it were sent. The next call fails at once.
+            Some(failure) if accepted == 0 => Err(failure),
+            _ => Ok(accepted),
+        }
     }
 
     fn counters(&self) -> PortCounters {

@@ -437,7 +437,10 @@ impl Port for PacketPort {
         if self.sends_headers {
             self.look_at_waiting();
         }
-        self.check_present().map(|()| accepted)
+        match accepted {
+            0 => self.check_present().map(|()| 0),
+            accepted => Ok(accepted),
+        }
     }
 
     fn counters(&self) -> PortCounters {

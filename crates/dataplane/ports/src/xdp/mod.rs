@@ -296,7 +296,10 @@ impl Port for XdpPort {
         };
         burst.clear();
         let refused = self.kick();
-        self.check_present().map(|()| accepted.saturating_sub(refused))
+        match accepted.saturating_sub(refused) {
+            0 => self.check_present().map(|()| 0),
+            accepted => Ok(accepted),
+        }
     }
 
     fn counters(&self) -> PortCounters {
