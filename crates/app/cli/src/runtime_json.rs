@@ -34,7 +34,7 @@ enum Kind {
     Clone,
 }
 
-/// A document with at least one of the lists.
+/// A document with some of the lists, or none where it says otherwise that it is for a switch.
 #[derive(Debug)]
 pub struct Document(Map<String, Value>);
 
@@ -50,7 +50,9 @@ impl Document {
         let Value::Object(object) = value else {
             return Err(other_kind("its outermost value is no object"));
         };
-        if LISTS.iter().any(|(key, _)| object.contains_key(*key)) {
+        let names_a_file = |key: &str| object.get(key).is_some_and(Value::is_string);
+        if LISTS.iter().any(|(key, _)| object.contains_key(*key)) || names_a_file("p4info") || names_a_file("bmv2_json")
+        {
             return Ok(Document(object));
         }
         let has = |keys: &[&str]| keys.iter().all(|key| object.contains_key(*key));
@@ -369,6 +371,8 @@ mod tests {
             Some("`p4info`, `target` say nothing here and are passed over")
         );
         assert_eq!(document.updates(&Catalog::default()), Ok(Vec::new()));
+        let without_entries = read(r#"{"target": "bmv2", "p4info": "a", "bmv2_json": "b"}"#);
+        assert_eq!(without_entries.updates(&Catalog::default()), Ok(Vec::new()));
         let commented = read(r#"{"comment": "for s1", "table_entries": [], "_note": 1}"#);
         assert_eq!(commented.updates(&Catalog::default()), Ok(Vec::new()));
         let of_others = read(r#"{"table_entries": [], "register_entries": [{}]}"#);
