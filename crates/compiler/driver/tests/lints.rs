@@ -355,12 +355,15 @@ fn a_psa_program_that_sends_nothing_is_told_so() {
             .iter()
             .any(|message| message.code.as_str() == "W0815")
     };
-    assert!(said(""));
+    for apply in ["", "ostd.clone = false;"] {
+        assert!(said(apply), "{apply}");
+    }
     for apply in [
         "send_to_port(ostd, (PortId_t) 1);",
         "multicast(ostd, (MulticastGroup_t) 1);",
         "ostd.drop = h.h.a == 1;",
         "ingress_drop(ostd);",
+        "ostd.clone = true; ostd.clone_session_id = (CloneSessionId_t) 1;",
     ] {
         assert!(!said(apply), "{apply}");
     }

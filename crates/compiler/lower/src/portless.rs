@@ -2,7 +2,7 @@
 //! PSA and PNA they are dropped, which is what ingress and the main control begin with.
 //!
 //! A program that drops in this control itself is left out, since it may drop everything; so is one that chooses a port
-//! only for some packets.
+//! only for some packets, and one for PSA whose ingress clones: its packets leave as clones, by the ports of a session.
 
 use crate::architecture;
 use crate::lost::operations;
@@ -78,14 +78,17 @@ fn of_v1model(program: &Program, op: &Op) -> Option<Fate> {
     (is("mcast_grp") && !is_of_no_group).then_some(Fate::Sent)
 }
 
-/// What an operation makes of a packet in PSA: with `drop` it is dropped, whatever else ingress has decided.
+/// What an operation makes of a packet in PSA: with `drop` it is dropped, whatever else ingress has decided, except that
+/// its clone leaves.
 fn of_psa(program: &Program, op: &Op) -> Option<Fate> {
     let (slot, constant) = written(op)?;
-    if program.intrinsic.get("psa_ingress_output_metadata.drop") != Some(&slot) {
-        return None;
+    let is = |name: &str| program.intrinsic.get(name) == Some(&slot);
+    let is_false = constant.is_some_and(Bits::is_zero);
+    if is("psa_ingress_output_metadata.drop") {
+        let drops = constant.is_some() && !is_false;
+        return Some(if drops { Fate::Dropped } else { Fate::Sent });
     }
-    let drops = constant.is_some_and(|drop| !drop.is_zero());
-    Some(if drops { Fate::Dropped } else { Fate::Sent })
+    (is("psa_ingress_output_metadata.clone") && !is_false).then_some(Fate::Sent)
 }
 
 /// What an operation makes of a packet in PNA: the functions of the architecture write what they ask for into slots.
