@@ -40,13 +40,19 @@ pub(crate) fn read(source: &Source<'_>, wanted: &TableEntry, sink: &mut dyn FnMu
             result => result,
         };
     }
+    check_all_tables(wanted)?;
+    let mut tables = source.schema.tables.values();
+    tables.try_for_each(|table| read_table(source, table, wanted, &mut sink))
+}
+
+/// Whether a request without a table makes sense: a key means another thing in each table.
+fn check_all_tables(wanted: &TableEntry) -> Result<(), Error> {
     if !wanted.r#match.is_empty() || wanted.action.is_some() || wanted.priority != 0 || !wanted.metadata.is_empty() {
         return Err(Error::invalid(
             "entries of all tables are read without a filter: give a table_id",
         ));
     }
-    let mut tables = source.schema.tables.values();
-    tables.try_for_each(|table| read_table(source, table, wanted, &mut sink))
+    Ok(())
 }
 
 fn check(table: &TableSchema, wanted: &TableEntry) -> Result<(), Error> {
@@ -261,6 +267,7 @@ fn for_entries(
     let everything = TableEntry::default();
     let wanted = wanted.unwrap_or(&everything);
     if wanted.table_id == 0 {
+        check_all_tables(wanted)?;
         let mut tables = source.schema.tables.values().filter(|table| has(table));
         return tables
             .try_for_each(|table| read_table(source, table, wanted, &mut |record, entry| give(table, record, entry)));

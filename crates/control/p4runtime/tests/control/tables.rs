@@ -450,6 +450,21 @@ fn direct_counters() {
 }
 
 #[test]
+fn a_key_without_a_table_names_no_direct_counter_or_meter() {
+    let mut switch = Switch::new();
+    switch.insert(&forwarding(1, TO_PORT_2));
+    let key = r#"table_entry { match { field_id: 1 exact { value: "\x01" } } }"#;
+    for wanted in [
+        format!("direct_counter_entry {{ {key} }}"),
+        format!("direct_meter_entry {{ {key} }}"),
+    ] {
+        let rejection = switch.try_read(&wanted).unwrap_err();
+        assert_eq!(rejection.details[0].canonical_code, Code::InvalidArgument as i32);
+        assert!(rejection.error.message.contains("give a table_id"), "{rejection}");
+    }
+}
+
+#[test]
 fn direct_meters() {
     let mut switch = Switch::new();
     let config = "{ cir: 100 cburst: 10 pir: 200 pburst: 20 }";
