@@ -131,7 +131,7 @@ fn mistakes_have_their_lines_and_say_what_would_be_right() {
         (
             "\"imix\"",
             "true",
-            "23: a number of bytes, a list of them, or \"imix\" is expected here, not true",
+            "23: a number of bytes, a list of them, { from = 60, to = 1514 }, or \"imix\" is expected here, not true",
         ),
         (
             "\"poisson\"",
