@@ -100,7 +100,7 @@ fn compare_given(arguments: &Arguments) -> ExitCode {
     }
     let (different, files) = (seen.different, paths.len());
     println!(
-        "{different} programs differ; {}; {without} of {files} files are no programs, or have errors",
+        "{different} differ; {}; {without} of {files} files are no programs, or have errors",
         seen.words()
     );
     match different {
